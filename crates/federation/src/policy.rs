@@ -253,8 +253,8 @@ impl Policy {
             Some(Grant::Limited { delta, .. }) => Some(*delta),
             _ => None,
         };
-        let opening = built.openings.get(site).and_then(Option::as_ref).map(|opening| &opening.terms.event);
-        let events = built.terms.get(site).map(|terms| &terms.event).into_iter().chain(opening);
+        let openings = built.openings.get(site).into_iter().flatten().map(|opening| &opening.terms.event);
+        let events = built.terms.get(site).map(|terms| &terms.event).into_iter().chain(openings);
         for event in events {
             let cost = |delta: Delta| inference::plan::certified(std::slice::from_ref(event), delta).ok();
             let found = delta.and_then(cost);
@@ -275,8 +275,8 @@ impl Policy {
     /// no bound on anything.
     fn check_promise(&self, parts: &RunParts, site: usize, already: GrantTotals) -> Result<(), PolicyError> {
         let built = &parts.built;
-        let opening = built.openings.get(site).and_then(Option::as_ref).map(|opening| &opening.terms.event);
-        for event in built.terms.get(site).map(|terms| &terms.event).into_iter().chain(opening) {
+        let openings = built.openings.get(site).into_iter().flatten().map(|opening| &opening.terms.event);
+        for event in built.terms.get(site).map(|terms| &terms.event).into_iter().chain(openings) {
             let hint = "ask for a study with the policy's adjacency and unit; a site that has not taken part in a run yet can change the \
                         pair in its policy";
             self.check_pair(PromisePair::of(event), "", hint)?;

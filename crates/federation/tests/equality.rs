@@ -42,7 +42,7 @@ impl EqualityCase {
         let sites = shards.iter().zip(&built.terms).zip(built.grants.iter().zip(&built.openings));
         let clients = sites.enumerate().map(|(m, ((shard, terms), (grant, opening)))| {
             assert_eq!(shard.len(), ROWS);
-            Client::new(m, shard, terms.clone(), grant.clone()).unwrap().with_opening(opening.clone())
+            Client::new(m, shard, terms.clone(), grant.clone()).unwrap().with_openings(opening.clone())
         });
         let workshop = SimulationContext { seed: SEED, run: self.manifest.run(), summing: built.summing, tape: None };
         let schedule = parts.method.schedule;

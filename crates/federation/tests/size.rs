@@ -9,7 +9,7 @@ use federation::sealed_message::SealedChannel;
 use federation::server::longest_request;
 use federation::wire::{SMALL_BYTES, Sender, sign};
 use inference::settings::{Aggregator, Promise};
-use inference::{Logistic, Model, Network, Output, build};
+use inference::{InputLayout, Logistic, Model, Network, Output, build};
 use privacy::secure_sum::{Body, ClientSet, Message, Partial, Seed, SumParty, WordVector};
 use privacy::{Assembly, Grid, GridVector};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl RunBuilder for WideBuilder {
             sum.nodes = u32::try_from(manifest.nodes.len()).map_err(|error| error.to_string())?;
         }
         let rows = vec![ROWS as u64; manifest.sites.len()];
-        let built = build(&method, &rows, model, self.0, 1.0, SEED);
+        let built = build(&method, &rows, model, &InputLayout::new(self.0, self.0).unwrap(), 1.0, SEED);
         Ok(Arc::new(RunParts { method, built: built.map_err(|error| error.to_string())? }))
     }
 }

@@ -154,7 +154,7 @@ impl Simulation<'_> {
         let rows = (0..self.sites.len()).flat_map(|site| slots(site).map(move |(row, slot)| (*slot, site, row)));
         let mut rows: Vec<(u64, usize, usize)> = rows.collect();
         rows.sort_unstable();
-        let mut pooled = Rows::new(self.test.width(), self.test.dense()).map_err(misfit)?;
+        let mut pooled = Rows::of(self.test.layout().clone());
         rows.iter()
             .try_for_each(|&(_, site, row)| pooled.push(self.sites[site].shard.rows().row(row)))
             .map_err(misfit)?;

@@ -4,10 +4,10 @@ use crate::algorithm::{Protocol, SiteProblem};
 use crate::client::Summing;
 use crate::method::{Method, Parts};
 use crate::plan::{Costs, MethodPlan, plan_with, sampling};
-use crate::release::{Clipped, Release};
+use crate::release::{Clipped, OpeningRelease, Release};
 use crate::settings::{Aggregator, Rates, Schedule, SecureSumSettings};
 use crate::solve::{Prior, Problem};
-use crate::{Family, Model, Opening, RunError, Stage, Terms};
+use crate::{Family, InputLayout, Model, Opening, RunError, Stage, Terms};
 use privacy::{
     Adjacency, Cohort, Event, Grain, Grant, Grid, Mechanism, NormBound, PrivacyError, Sampling, Shape, Steps, Unit,
 };
@@ -23,8 +23,8 @@ pub struct Built {
     pub home: Option<SiteProblem>,
     /// What was agreed for each client.
     pub terms: Vec<Terms>,
-    /// What was agreed for the first answers of each client, where that differs.
-    pub openings: Vec<Option<Opening>>,
+    /// What was agreed for the first answers of each client, where that differs, stage by stage.
+    pub openings: Vec<Vec<Opening>>,
     /// What each client may spend.
     pub grants: Vec<Grant>,
     /// Who adds up.
@@ -39,26 +39,29 @@ impl Built {
     /// On what terms the answers to a question are summed, where all clients have the same and only sums are opened. None
     /// where they do not follow from the question: a party that sees no ledger could not tell.
     pub fn sum_terms(&self, query: &[u8]) -> Result<Option<&Terms>, RunError> {
-        let Some(Some(opening)) = self.openings.first() else { return Ok(self.terms.first()) };
+        let openings = self.openings.first().map_or(&[][..], Vec::as_slice);
+        if openings.is_empty() {
+            return Ok(self.terms.first());
+        }
         Ok(match self.protocol.stage(query)? {
-            Some(Stage::Opening) => Some(&opening.terms),
+            Some(Stage::Opening(k)) => openings.get(usize::from(k)).map(|opening| &opening.terms),
             Some(Stage::Main) => self.terms.first(),
             None => None,
         })
     }
 }
 
-/// Builds a method for clients with these declared numbers of rows, on a model of `width` shared inputs. The seed is that of
-/// public coins, where the method throws any.
+/// Builds a method for clients with these declared numbers of rows, on a model of these inputs, which all sites
+/// share. The seed is that of public coins, where the method throws any.
 pub fn build(
     method: &Method,
     rows: &[u64],
     model: Arc<dyn Model>,
-    width: usize,
+    inputs: &InputLayout,
     prior_precision: f64,
     seed: u64,
 ) -> Result<Built, RunError> {
-    build_with(&Costs::default(), method, rows, model, width, prior_precision, seed)
+    build_with(&Costs::default(), method, rows, model, inputs, prior_precision, seed)
 }
 
 /// The same, where some costs are known already.
@@ -67,11 +70,11 @@ pub(crate) fn build_with(
     method: &Method,
     rows: &[u64],
     model: Arc<dyn Model>,
-    width: usize,
+    inputs: &InputLayout,
     prior_precision: f64,
     seed: u64,
 ) -> Result<Built, RunError> {
-    let dimension = model.parameters(width);
+    let dimension = model.parameters(inputs.width());
     let family = method.family(dimension);
     let prior = Prior(family.prior_of_each(&model.precisions(dimension, prior_precision)));
     let problem = Problem { model, family, prior };
@@ -94,6 +97,7 @@ pub(crate) fn build_with(
     };
     let protocol = method.algorithm.build(&Parts {
         problem: &problem,
+        inputs,
         home: home.as_ref(),
         terms: &terms,
         openings: &openings,
@@ -147,16 +151,20 @@ fn openings(
     plan: &MethodPlan,
     terms: &[Terms],
     dimension: usize,
-) -> Result<Vec<Option<Opening>>, RunError> {
-    let Some(release) = method.algorithm.releases(dimension).opening else { return Ok(vec![None; terms.len()]) };
+) -> Result<Vec<Vec<Opening>>, RunError> {
+    let releases = method.algorithm.releases(dimension).openings;
     let of = |(m, terms): (usize, &Terms)| {
-        let (event, shape) = match plan.clients.get(m).map(|client| &client.opening) {
-            Some(Some(opening)) => (opening.event.clone(), opening.shape),
-            Some(None) => return Ok(None),
-            None => open(&release.release, 0)?,
+        let planned = plan.clients.get(m).map(|client| client.openings.as_slice());
+        let one = |(k, opening): (usize, &OpeningRelease)| {
+            let (event, shape) = match planned.and_then(|stages| stages.get(k)) {
+                Some(stage) => (stage.event.clone(), stage.shape),
+                None => open(&opening.release, 0)?,
+            };
+            let stage = Stage::Opening(u8::try_from(k).unwrap_or(u8::MAX));
+            let terms = Terms { stage, event, shape, weight: terms.weight };
+            Ok(Opening { answers: opening.answers, terms })
         };
-        let terms = Terms { stage: Stage::Opening, event, shape, weight: terms.weight };
-        Ok(Some(Opening { answers: release.answers, terms }))
+        releases.iter().enumerate().map(one).collect()
     };
     terms.iter().enumerate().map(of).collect()
 }

@@ -99,8 +99,8 @@ impl<'a> Client<'a> {
 
     /// The same client, with other terms for its first answers.
     #[must_use]
-    pub fn with_opening(self, opening: Option<Opening>) -> Self {
-        Self { member: self.member.with_opening(opening), ..self }
+    pub fn with_openings(self, openings: Vec<Opening>) -> Self {
+        Self { member: self.member.with_openings(openings), ..self }
     }
 
     /// Another client that has answered nothing yet, with the grant of this one: its plan is not costed again.
@@ -152,7 +152,7 @@ impl<'a> Client<'a> {
         self.member.ledger()
     }
 
-    /// What was agreed for it, after its opening if it has one.
+    /// What was agreed for it, after its openings if it has any.
     pub fn terms(&self) -> &Terms {
         self.member.terms()
     }

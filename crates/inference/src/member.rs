@@ -31,7 +31,7 @@ pub trait ChargeAndGate {
 #[derive(Debug)]
 pub struct Member {
     index: usize,
-    opening: Option<Opening>,
+    openings: Vec<Opening>,
     terms: Terms,
     ledger: Ledger,
     memory: Vec<u8>,
@@ -41,13 +41,13 @@ pub struct Member {
 impl Member {
     /// A member with its ledger, which remembers nothing yet.
     pub fn new(index: usize, terms: Terms, ledger: Ledger) -> Self {
-        Self { index, opening: None, terms, ledger, memory: Vec::new(), draft: None }
+        Self { index, openings: Vec::new(), terms, ledger, memory: Vec::new(), draft: None }
     }
 
     /// The same member, with other terms for its first answers.
     #[must_use]
-    pub fn with_opening(self, opening: Option<Opening>) -> Self {
-        Self { opening, ..self }
+    pub fn with_openings(self, openings: Vec<Opening>) -> Self {
+        Self { openings, ..self }
     }
 
     /// The same member, with what it had kept of memory and draft.
@@ -125,13 +125,26 @@ impl Member {
 
     /// What the answer to a question is charged as: the question says it, or the ledger by the answers that there were.
     pub fn terms_for(&self, protocol: &dyn Protocol, query: &[u8]) -> Result<&Terms, RunError> {
-        let Some(opening) = &self.opening else { return Ok(&self.terms) };
-        let early = (self.ledger.events().len() as u64) < opening.answers;
+        if self.openings.is_empty() {
+            return Ok(&self.terms);
+        }
         Ok(match protocol.stage(query)? {
-            Some(Stage::Opening) => &opening.terms,
-            None if early => &opening.terms,
-            Some(Stage::Main) | None => &self.terms,
+            Some(Stage::Opening(k)) => self.openings.get(usize::from(k)).map_or(&self.terms, |opening| &opening.terms),
+            Some(Stage::Main) => &self.terms,
+            None => self.terms_after(self.ledger.events().len() as u64),
         })
+    }
+
+    /// What the next answer is charged as after so many, where answers come stage by stage.
+    fn terms_after(&self, answers: u64) -> &Terms {
+        let mut left = answers;
+        for opening in &self.openings {
+            match left.checked_sub(opening.answers) {
+                Some(rest) => left = rest,
+                None => return &opening.terms,
+            }
+        }
+        &self.terms
     }
 
     /// Its account.
@@ -139,7 +152,7 @@ impl Member {
         &self.ledger
     }
 
-    /// What was agreed for it, after its opening if it has one.
+    /// What was agreed for it, after its openings if it has any.
     pub fn terms(&self) -> &Terms {
         &self.terms
     }

@@ -9,7 +9,7 @@ use crate::describe::{
 use crate::release::Releases;
 use crate::settings::{Covariance, DeltaRule, PRIVACY_KEYS, Promise, Rates, Rounds, Schedule};
 use crate::solve::Problem;
-use crate::{Family, Opening, RunError, Schema, Terms};
+use crate::{Family, InputLayout, Opening, RunError, Schema, Terms};
 use privacy::{Adjacency, Grain, Grid, PrivacyError, Shape, Unit};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -121,6 +121,11 @@ pub trait AlgorithmSettings: fmt::Debug + Canonical + Send + Sync {
         BoundWords::clipped(promise)
     }
 
+    /// What the sums of the k-th opening are, in words; the bound is put in place of `{}`.
+    fn opening_words(&self, _k: usize, promise: &Promise) -> String {
+        self.bounded(promise).first_sums
+    }
+
     /// What a reader of a plan should know, by the schema.
     fn notes(&self, _schema: &Schema) -> Vec<String> {
         Vec::new()
@@ -184,12 +189,14 @@ pub struct DrawPlan {
 pub struct Parts<'a> {
     /// The model, the family and the prior.
     pub problem: &'a Problem,
+    /// What the inputs that all sites share are.
+    pub inputs: &'a InputLayout,
     /// The problem of a site with an intercept of its own; none where sites have none.
     pub home: Option<&'a SiteProblem>,
     /// What was agreed with each client.
     pub terms: &'a [Terms],
     /// What was agreed for the first answers of each client, where that differs.
-    pub openings: &'a [Option<Opening>],
+    pub openings: &'a [Vec<Opening>],
     /// Declared rows of each client.
     pub rows: &'a [u64],
     /// Who adds up.

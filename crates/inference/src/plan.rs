@@ -176,8 +176,7 @@ impl<'a> Costing<'a> {
             Aggregator::None | Aggregator::Curator => None,
         };
         let trust = if promise.aggregator == Aggregator::None { Trust::Local } else { Trust::Aggregate };
-        let opened = releases.opening.map_or(0, |opening| opening.answers);
-        let asked = asked(method, promise, &releases, clients.len() as u64).saturating_sub(opened).max(1);
+        let asked = asked(method, promise, &releases, clients.len() as u64).saturating_sub(releases.opened()).max(1);
         let (constants, sums) = ((method, clients.len(), dimension), Steps::new(releases.main.sums)?);
         Ok(Self { constants, promise, releases, sums, trust, cohort, asked })
     }
@@ -189,7 +188,7 @@ impl<'a> Costing<'a> {
             share_terms(&mut terms)?;
         }
         let all =
-            terms.par_iter().map(|terms| costs.plan(&(self.constants, self.releases, terms), || self.client(terms)));
+            terms.par_iter().map(|terms| costs.plan(&(self.constants, &self.releases, terms), || self.client(terms)));
         // The first refusal in the order of the clients, whichever came first on the threads.
         let all: Vec<Result<ClientPlan, RunError>> = all.collect();
         let among = |n: u64| if self.promise.unit == Unit::Client { rows.len() as u64 } else { n };
@@ -228,16 +227,21 @@ impl<'a> Costing<'a> {
     }
 
     /// One update of so many releases with this noise, and the shape of its sums.
-    fn update(&self, terms: &ClientTerms, z: NoiseMultiplier, releases: Steps) -> Result<(Event, Shape), PrivacyError> {
+    fn update(
+        &self,
+        terms: &ClientTerms,
+        grain: Grain,
+        z: NoiseMultiplier,
+        releases: Steps,
+    ) -> Result<(Event, Shape), PrivacyError> {
         let (unit, adjacency) = (self.promise.unit, self.promise.adjacency);
-        let factor = sensitivity_factor(self.releases.main.grain, unit, adjacency, self.trust)?;
+        let factor = sensitivity_factor(grain, unit, adjacency, self.trust)?;
         let test = if self.releases.completes { Some(test(terms.sampling)?) } else { None };
         let deviation = match test {
             Some((_, deviation)) => deviation * terms.bound.get(),
             None => z.get() * factor as f64 * terms.bound.get(),
         };
-        let shape =
-            Shape::new(terms.numbers, terms.bound, self.releases.main.grain, Grid::for_noise(terms.bound, deviation)?)?;
+        let shape = Shape::new(terms.numbers, terms.bound, grain, Grid::for_noise(terms.bound, deviation)?)?;
         let event = match &self.cohort {
             Some((cohort, share)) => cohort.event(*share, &shape, z, adjacency, unit, releases)?,
             None => {

@@ -89,13 +89,13 @@ pub enum Bound {
 }
 
 /// All that a client releases, in order.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Releases {
-    /// Its first answers, where these are of another kind.
-    pub opening: Option<OpeningRelease>,
+    /// Its first answers, where these are of other kinds, kind by kind in their order.
+    pub openings: Vec<OpeningRelease>,
     /// The others.
     pub main: Release,
-    /// Whether answers of both kinds alternate, instead of the one after the other.
+    /// Whether answers of the two kinds alternate, instead of the one after the other.
     pub alternates: bool,
     /// Whether the first release answers all later questions, which then cost nothing.
     pub reused: bool,
@@ -103,7 +103,7 @@ pub struct Releases {
     pub completes: bool,
 }
 
-/// The first answers of a client, with the part of the budget that they may cost.
+/// Answers of one kind before the main ones, with the part of the budget that they may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct OpeningRelease {
     /// How many answers.
@@ -155,23 +155,37 @@ impl Release {
 
 impl From<Release> for Releases {
     fn from(main: Release) -> Self {
-        Self { opening: None, main, alternates: false, reused: false, completes: false }
+        Self { openings: Vec::new(), main, alternates: false, reused: false, completes: false }
     }
 }
 
 impl Releases {
     /// Refuses terms that were agreed for other sums than those of their stage.
     pub fn check(&self, seat: &ClientView<'_>) -> Result<(), PrivacyError> {
-        match (seat.terms.stage, &self.opening) {
-            (Stage::Opening, Some(opening)) => opening.release.check(seat),
-            (Stage::Opening, None) | (Stage::Main, _) => self.main.check(seat),
+        self.at(seat.terms.stage).check(seat)
+    }
+
+    /// What the answers of a stage release; those after all openings, where there is no such opening.
+    pub fn at(&self, stage: Stage) -> &Release {
+        match stage {
+            Stage::Opening(k) => self.openings.get(usize::from(k)).map_or(&self.main, |opening| &opening.release),
+            Stage::Main => &self.main,
         }
+    }
+
+    /// What every stage releases, in order.
+    pub fn all(&self) -> impl Iterator<Item = &Release> {
+        self.openings.iter().map(|opening| &opening.release).chain([&self.main])
+    }
+
+    /// Answers before the main ones.
+    pub fn opened(&self) -> u64 {
+        self.openings.iter().fold(0, |sum, opening| sum.saturating_add(opening.answers))
     }
 
     /// The length of the longest sum of a client with so many rows.
     pub fn most_numbers(&self, rows: u64) -> usize {
-        let opening = self.opening.map_or(0, |opening| opening.release.numbers.of(rows));
-        self.main.numbers.of(rows).max(opening)
+        self.all().map(|release| release.numbers.of(rows)).max().unwrap_or(0)
     }
 }
 

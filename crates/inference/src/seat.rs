@@ -6,14 +6,27 @@ use serde::Serialize;
 
 /// Where in a client's plan an answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(into = "u32")]
 pub enum Stage {
-    /// Among the first answers, where these have terms of their own.
-    Opening,
+    /// Among the first answers, where these have terms of their own: of the k-th kind, counted from 0.
+    Opening(u8),
     /// After them. Most methods have no other.
     Main,
 }
 
-/// The first answers of a client, on terms of their own.
+impl From<Stage> for u32 {
+    /// The number by which terms are told apart in digests: the first opening is 0, what comes after all of them 1, and the
+    /// openings between 2, 3, ….
+    fn from(stage: Stage) -> Self {
+        match stage {
+            Stage::Opening(0) => 0,
+            Stage::Main => 1,
+            Stage::Opening(k) => Self::from(k) + 1,
+        }
+    }
+}
+
+/// Answers of a client before the main ones, on terms of their own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Opening {
     /// How many.

@@ -64,8 +64,8 @@ impl Simulation<'_> {
             self.sites.iter().try_for_each(|site| site.shard.keys().records().map(|_| ()))?;
         }
         let rows: Vec<u64> = self.sites.iter().map(|s| s.shard.len() as u64).collect();
-        let shared = self.test.width().saturating_sub(self.method.own_parameters());
-        build_with(&self.costs, self.method, &rows, self.model.clone(), shared, self.prior_precision, self.seed)
+        let shared = self.test.layout().without(self.method.own_parameters());
+        build_with(&self.costs, self.method, &rows, self.model.clone(), &shared, self.prior_precision, self.seed)
     }
 
     /// The run before its first round, over a link of one's choice.
@@ -117,7 +117,7 @@ impl Simulation<'_> {
             });
         }
         let opened = clients.into_iter().zip(&built.openings);
-        Ok(opened.map(|(client, opening)| client.with_opening(opening.clone())).collect())
+        Ok(opened.map(|(client, openings)| client.with_openings(openings.clone())).collect())
     }
 
     /// Binds noise to everything that defines the run: settings, model, prior, the clients on their terms, the seed of

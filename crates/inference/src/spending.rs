@@ -4,7 +4,7 @@ use crate::RunError;
 use crate::client::Client;
 use crate::drive::Drive;
 use crate::method::Method;
-use crate::plan::{ClientPlan, Costs, MethodPlan, Spent};
+use crate::plan::{Costs, MethodPlan, Spent};
 use crate::results::{ClientSpending, OtherBound};
 use crate::settings::Claim;
 use privacy::{Event, Ledger, Mechanism, PrivacyError, accounting};
@@ -33,11 +33,10 @@ pub(crate) struct Spending<'a> {
 
 impl<'a> Spending<'a> {
     pub(crate) fn new(method: &'a Method, plan: &'a MethodPlan, costs: &'a Costs) -> Self {
-        let same = |a: &ClientPlan, b: &ClientPlan| a.opening == b.opening && a.event == b.event && a.delta == b.delta;
         let mut firsts: Vec<usize> = Vec::new();
         let mut alike = Vec::with_capacity(plan.clients.len());
         for (m, client) in plan.clients.iter().enumerate() {
-            let first = firsts.iter().copied().find(|&first| same(&plan.clients[first], client));
+            let first = firsts.iter().copied().find(|&first| plan.clients[first].is_charged_like(client));
             if first.is_none() {
                 firsts.push(m);
             }
@@ -51,7 +50,7 @@ impl<'a> Spending<'a> {
     pub(crate) fn so_far(&self, drive: &Drive<'_>) -> Result<Option<f64>, RunError> {
         let mut different = BTreeMap::new();
         for (m, (plan, &first)) in self.plan.clients.iter().zip(&self.alike).enumerate() {
-            different.entry((first, plan.kinds(drive.clients()[m].ledger().events()))).or_insert(m);
+            different.entry((first, plan.counts(drive.clients()[m].ledger().events()))).or_insert(m);
         }
         let planned = |m: usize| {
             let (plan, made) = (&self.plan.clients[m], drive.clients()[m].ledger().events().len());
@@ -107,7 +106,7 @@ impl<'a> Spending<'a> {
     /// Tests whose noise completes a batch's have a published theorem (Heikkilä et al. 2019), and bounds of two kinds besides.
     fn by_others(&self, client: usize, ledger: &Ledger) -> Result<Vec<OtherBound>, PrivacyError> {
         let plan = &self.plan.clients[client];
-        let whole = plan.of_each_kind(plan.kinds(ledger.events()))?;
+        let whole = plan.of_each_stage(&plan.counts(ledger.events()))?;
         if !whole.iter().any(|event| matches!(event.mechanism(), Mechanism::BarkerTest { .. })) {
             return Ok(Vec::new());
         }
@@ -122,14 +121,14 @@ impl<'a> Spending<'a> {
     /// By what the ledger has, not by how many: kinds that alternate do not come in the order of the plan.
     fn cost(&self, client: usize, ledger: &Ledger) -> Result<Spent, RunError> {
         let plan = &self.plan.clients[client];
-        let kinds = plan.kinds(ledger.events());
+        let counts = plan.counts(ledger.events());
         if ledger.events().is_empty() {
             return Ok(Spent { claimed: 0.0, certified: 0.0 });
         }
-        if kinds == plan.all_kinds() {
+        if counts == plan.planned() {
             return Ok(Spent { claimed: plan.claimed, certified: plan.certified });
         }
-        self.costs.spent(self.claim, &plan.of_each_kind(kinds)?, plan.delta)
+        self.costs.spent(self.claim, &plan.of_each_stage(&counts)?, plan.delta)
     }
 }
 

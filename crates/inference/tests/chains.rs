@@ -233,7 +233,7 @@ fn what_is_spent_on_the_way_is_what_the_ledger_has() {
     let record = simulation.run(&mut ()).unwrap();
     let dimension = record.posterior.dimension();
     let client = inference::plan::plan(&method, &[40], dimension).unwrap().clients.remove(0);
-    let opening = client.opening.clone().unwrap();
+    let opening = client.openings[0].clone();
     let mut short = Vec::new();
     for point in &record.curve {
         let (tests, slopes) = (point.round / 10, point.round - point.round / 10);

@@ -32,16 +32,19 @@ fn with(releases: Releases, main: Release) -> Releases {
 }
 
 fn of_grain(releases: Releases, grain: Grain) -> Releases {
-    with(releases, Release { grain, ..releases.main })
+    let main = Release { grain, ..releases.main };
+    with(releases, main)
 }
 
 fn of_sums(releases: Releases, sums: u64) -> Releases {
-    with(releases, Release { sums, ..releases.main })
+    let main = Release { sums, ..releases.main };
+    with(releases, main)
 }
 
 /// Sums that are said to be so many numbers longer.
 fn longer(releases: Releases, by: isize) -> Releases {
-    with(releases, Release { numbers: lengthened(releases.main.numbers, by), ..releases.main })
+    let main = Release { numbers: lengthened(releases.main.numbers, by), ..releases.main };
+    with(releases, main)
 }
 
 fn lengthened(numbers: Numbers, by: isize) -> Numbers {
@@ -66,7 +69,7 @@ fn refusal(method: &Method) -> (RunError, usize, usize) {
     let query = protocol.ask(&protocol.start().unwrap()).unwrap();
     let mut client = Client::new(0, &sites[0].shard, built.terms[0].clone(), Grant::Unlimited)
         .unwrap()
-        .with_opening(built.openings[0].clone());
+        .with_openings(built.openings[0].clone());
     let tape = Tape::record();
     let workshop = SimulationContext { seed: 1, run: [0; 16], summing: built.summing, tape: Some(tape.clone()) };
     let answered = client.answer(protocol, &Ask { round: 0, attempt: 0, query }, &workshop);
@@ -154,8 +157,9 @@ fn sum_less(release: Release) -> Release {
 
 /// The same lie about all releases of a method.
 fn about_all(releases: Releases, lie: fn(Release) -> Release) -> Releases {
-    let opening = releases.opening.map(|opening| OpeningRelease { release: lie(opening.release), ..opening });
-    Releases { opening, main: lie(releases.main), ..releases }
+    let lied = |opening: &OpeningRelease| OpeningRelease { release: lie(opening.release), ..*opening };
+    let openings = releases.openings.iter().map(lied).collect();
+    Releases { openings, main: lie(releases.main), ..releases }
 }
 
 /// An algorithm whose settings lie about its protocol: no plan, or a refusal before the charge.

@@ -186,7 +186,7 @@ fn wrong_terms_of_an_opening_are_refused_before_the_charge() {
     let (sites, test) = (sites(), rows(2, 1));
     let method = private_methods().into_iter().find(|m| m.name == "hybrid").unwrap();
     let built = simulation(&method, &sites, &test).build().unwrap();
-    let (right, terms) = (right_question(&built), built.openings[0].clone().unwrap().terms);
+    let (right, terms) = (right_question(&built), built.openings[0][0].terms.clone());
     let reply = |terms: &Terms| reply(&built, terms, built.summing, &sites[0], &right);
     assert_eq!(reply(&terms).0, None);
     let shape = |dimension, grain| Shape::new(dimension, terms.shape.bound(), grain, terms.shape.grid()).unwrap();

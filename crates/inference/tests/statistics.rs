@@ -124,7 +124,7 @@ fn the_two_rounds_cost_what_one_release_would() {
     let skellam = secure(SecureNoise::Clients(ShareNoise::Skellam), 0, 1);
     for aggregator in [Aggregator::None, Aggregator::Curator, skellam] {
         let (two, one) = (plan(asked, aggregator), plan(ROW_NORM, aggregator));
-        let opening = two.opening.as_ref().unwrap().noise_multiplier();
+        let opening = two.openings[0].noise_multiplier();
         let squared = |z: f64| 1.0 / (z * z);
         let sum = squared(opening) + squared(two.noise_multiplier());
         assert!((sum / squared(one.noise_multiplier()) - 1.0).abs() < 1e-3, "{aggregator:?}");

@@ -18,6 +18,7 @@ use inference::warning::public::{clip_out_of_scale, of_plan};
 use inference::warning::{Code, Warning};
 use privacy::{Adjacency, Sampling, Unit};
 use serde::Serialize;
+use std::ops::Range;
 
 /// Code of the warning about δ.
 const LOOSE_DELTA: &str = "S014";
@@ -226,7 +227,7 @@ impl Forecast {
     fn messages(&self, method: &Method, plan: &MethodPlan) -> String {
         let most = if method.promise.is_some() { "at most " } else { "" };
         let whose = if self.sites.basis.has_clients() { "" } else { " of each client" };
-        let up_to = if plan.clients.iter().any(|client| client.opening.is_some()) { "up to " } else { "" };
+        let up_to = if plan.clients.iter().any(|client| !client.openings.is_empty()) { "up to " } else { "" };
         let bytes = match method.promise.as_ref().map(|promise| promise.aggregator) {
             _ if self.parameters.is_none() => String::new(),
             Some(Aggregator::SecureSum(SecureSumSettings { nodes, .. })) => {
@@ -370,9 +371,22 @@ fn stage_words(promise: &Promise, stages: &[PlannedStage], sums: impl Fn(&str) -
     ]
 }
 
-/// Noise, updates and cost of the clients; of a method with an opening, that first.
+/// The kinds of openings, those that follow each other and have the same words together.
+fn openings(method: &Method, promise: &Promise, clients: &[ClientPlan]) -> Vec<(String, Range<usize>)> {
+    let count = clients.first().map_or(0, |client| client.openings.len());
+    let mut kinds: Vec<(String, Range<usize>)> = Vec::new();
+    for k in 0..count {
+        let words = method.algorithm.opening_words(k, promise);
+        match kinds.last_mut() {
+            Some((last, range)) if *last == words => range.end = k + 1,
+            _ => kinds.push((words, k..k + 1)),
+        }
+    }
+    kinds
+}
+
+/// Noise, updates and cost of the clients; of a method with openings, those first.
 fn cost(method: &Method, promise: &Promise, clients: &[ClientPlan]) -> Vec<LabelledRow> {
-    let openings: Vec<PlannedStage> = clients.iter().filter_map(|client| client.opening.clone()).collect();
     let stages: Vec<PlannedStage> = clients.iter().filter_map(|client| client.stages().pop()).collect();
     let most = |of: fn(&ClientPlan) -> f64| up(clients.iter().map(of).fold(0.0, f64::max));
     let certified = format!("ε at most {}, certified", most(|client| client.certified));
@@ -383,13 +397,20 @@ fn cost(method: &Method, promise: &Promise, clients: &[ClientPlan]) -> Vec<Label
     let delta = largest(clients, |client| client.delta.get(), shortest);
     let bounds = method.algorithm.bounded(promise);
     let mut rows = vec![row("promise", words::promise(promise))];
-    if !openings.is_empty() {
-        let [noise, updates] = stage_words(promise, &openings, |clip| bounds.first_sums.replace("{}", clip));
-        rows.extend([row("opening", noise), row("", updates)]);
+    let mut opened = 0;
+    for (words, kinds) in openings(method, promise, clients) {
+        let of_kinds = |client: &ClientPlan| client.openings.get(kinds.clone()).unwrap_or_default().to_vec();
+        let stages: Vec<PlannedStage> = clients.iter().flat_map(of_kinds).collect();
+        let [noise, mut updates] = stage_words(promise, &stages, |clip| words.replace("{}", clip));
+        if kinds.len() > 1 {
+            updates = format!("{} updates per client, one after the other", kinds.len());
+        }
+        rows.extend([row(if opened == 0 { "opening" } else { "then" }, noise), row("", updates)]);
+        opened += kinds.len();
     }
     let [noise, updates] = stage_words(promise, &stages, |clip| bounds.sums.replace("{}", clip));
-    let label = if openings.is_empty() { "noise" } else { "then" };
-    let next = if openings.is_empty() { "updates" } else { "" };
+    let label = if opened == 0 { "noise" } else { "then" };
+    let next = if opened == 0 { "updates" } else { "" };
     rows.extend([row(label, noise), row(next, updates), row("cost", format!("{certified}{claimed}; δ {delta}"))]);
     rows
 }

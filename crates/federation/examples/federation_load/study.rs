@@ -8,7 +8,7 @@ use inference::settings::{
     Repair, Rounds, Schedule,
 };
 use inference::solve::Perturb;
-use inference::{Logistic, Method, Row, RowKeys, Rows, Shard, build};
+use inference::{InputLayout, Logistic, Method, Row, RowKeys, Rows, Shard, build};
 use privacy::{Adjacency, Delta, Epsilon, Filter, Grant, NormBound, Unit};
 use std::error::Error;
 use std::sync::Arc;
@@ -55,7 +55,8 @@ impl LoadStudy {
     pub(crate) fn new(sites: usize, rounds: u64, numbers: usize) -> Result<Self, Box<dyn Error>> {
         let (inputs, method) = (numbers.div_ceil(2), method(rounds)?);
         let rows = vec![ROWS as u64; sites];
-        let mut built = build(&method, &rows, Arc::new(Logistic::default()), inputs, 1.0, 7)?;
+        let mut built =
+            build(&method, &rows, Arc::new(Logistic::default()), &InputLayout::new(inputs, inputs)?, 1.0, 7)?;
         // A grant that is quick to cost: what is measured is the federation, and not the accountant.
         let grant = Grant::Limited { epsilon: Epsilon::new(9.0)?, delta: Delta::new(1e-5)?, filter: Filter::Zcdp };
         built.grants.iter_mut().for_each(|one| *one = grant.clone());

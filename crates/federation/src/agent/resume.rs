@@ -45,12 +45,12 @@ impl<D: Disk> Agent<D> {
         let name = manifest.sites.get(opening.site).ok_or_else(missing)?.name.clone();
         claim(&mut log, name.as_str())?;
         let ledger = open_ledger(&mut log, run, digest, &opening, grant)?;
-        let first = built.openings.get(opening.site).cloned().flatten();
+        let first = built.openings.get(opening.site).cloned().unwrap_or_default();
         let snapshot = log.snapshot(&run)?;
         let (memory, draft) = snapshot.map_or_else(Default::default, |snapshot| (snapshot.memory, snapshot.draft));
         let at = draft.as_ref().map(|(round, attempt, _)| Attempt { round: *round, attempt: *attempt });
         let member = Member::new(opening.site, terms, ledger)
-            .with_opening(first)
+            .with_openings(first)
             .remembering(memory, draft.map(|(_, _, draft)| draft));
         let past = AttemptHistory::of(&log, run)?;
         let sender = Sender { role: PartyRole::Site, name, manifest: Some(digest) };

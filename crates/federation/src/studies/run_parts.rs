@@ -103,7 +103,7 @@ pub(super) fn build(study: &Study, schema: &Schema, method: &Method, rows: &[u64
     columns::check(study, schema)?;
     let seed = study.seeds.first().copied().unwrap_or(1);
     let model = study.model.settings.build(schema.classes(), seed);
-    let width = schema.inputs(study.model.intercept).len();
-    let built = inference::build(method, rows, model, width, study.model.prior_precision, seed)?;
+    let inputs = schema.layout(study.model.intercept).map_err(|error| StudyRunError::data("the schema", error))?;
+    let built = inference::build(method, rows, model, &inputs, study.model.prior_precision, seed)?;
     Ok(RunParts { method: method.clone(), built })
 }

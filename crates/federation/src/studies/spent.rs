@@ -2,7 +2,6 @@
 
 use super::error::StudyRunError;
 use inference::Built;
-use inference::plan::ClientPlan;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use study::StudyError;
@@ -37,10 +36,7 @@ pub(super) fn epsilon_after(built: &Built, site: usize, answers: u64) -> Result<
 
 /// The first site on the same terms.
 fn first_alike(built: &Built, site: usize) -> usize {
-    let same = |a: &ClientPlan, b: &ClientPlan| {
-        a.opening == b.opening && a.event == b.event && a.delta == b.delta && a.alternates == b.alternates
-    };
     let clients = &built.plan.clients;
-    let first = clients.get(site).and_then(|own| clients.iter().position(|other| same(own, other)));
+    let first = clients.get(site).and_then(|own| clients.iter().position(|other| own.is_charged_like(other)));
     first.unwrap_or(site)
 }

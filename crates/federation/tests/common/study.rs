@@ -9,7 +9,7 @@ use inference::settings::{
     NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSumSettings,
 };
 use inference::solve::{Descend, LocalSolve, Perturb};
-use inference::{Logistic, Method, Row, RowKeys, Rows, Shard, build};
+use inference::{InputLayout, Logistic, Method, Row, RowKeys, Rows, Shard, build};
 use privacy::{Adjacency, Delta, Epsilon, Filter, Grant, NormBound, Order, Unit};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -120,7 +120,8 @@ impl RunBuilder for TestBuilder {
         if let (Some("add-remove"), Some(promise)) = (words.next(), &mut method.promise) {
             promise.adjacency = Adjacency::AddRemove;
         }
-        let built = build(&method, &entry.1, Arc::new(Logistic::default()), 2, 1.0, SEED);
+        let built =
+            build(&method, &entry.1, Arc::new(Logistic::default()), &InputLayout::new(2, 2).unwrap(), 1.0, SEED);
         let mut built = built.map_err(|error| error.to_string())?;
         // A grant that is quick to cost: worlds open and replay hundreds of thousands of ledgers.
         let (epsilon, delta) = (Epsilon::new(GRANTED).unwrap(), Delta::new(1e-5).unwrap());

@@ -136,7 +136,7 @@ impl AlgorithmSettings for CommitteeSettings {
 
     fn check(&self, method: &Method) -> Result<(), Conflict> {
         let releases = self.releases(1);
-        if releases.opening.is_some() || releases.reused || releases.main.clipped == Clipped::Statistics {
+        if !releases.openings.is_empty() || releases.reused || releases.main.clipped == Clipped::Statistics {
             let what = "a committee's members fit posteriors of their own, and this solver moves a factor of q: it belongs to pvi";
             return Err(Conflict::new("solver", crate::describe::NOT_TOGETHER, what, "use algorithm = \"pvi\""));
         }

@@ -165,7 +165,7 @@ impl Algorithm for Statistics {
     }
 
     fn stage(&self, query: &RowSums) -> Option<Stage> {
-        Some(if matches!(query, RowSums::Squares { .. }) { Stage::Opening } else { Stage::Main })
+        Some(if matches!(query, RowSums::Squares { .. }) { Stage::Opening(0) } else { Stage::Main })
     }
 
     fn answer(

@@ -39,8 +39,9 @@ struct CellPlace<'a> {
 impl<'a> Encoder<'a> {
     /// An encoder, and the empty rows that it fills.
     pub(crate) fn new(schema: &'a Schema, bias: bool, reading: RowReading) -> Result<(Self, Rows), DataError> {
-        let (width, dense) = (schema.inputs(bias).len(), schema.dense());
-        let rows = Rows::new(width, dense)?;
+        let layout = schema.layout(bias)?;
+        let (width, dense) = (layout.width(), layout.numbers());
+        let rows = Rows::of(layout);
         Ok((Self { schema, bias, reading, dense, width, numbers: Vec::new(), ones: Vec::new() }, rows))
     }
 

@@ -1,6 +1,6 @@
 //! Encoded rows, stored hybrid: a few dense numbers and a few positions that hold a one.
 
-use crate::{DataError, linalg};
+use crate::{DataError, InputLayout, linalg};
 
 /// Rows of inputs and outcomes.
 ///
@@ -8,8 +8,7 @@ use crate::{DataError, linalg};
 /// one-hot coding, missing flags and the bias make them. Adult's 109 inputs take 6 numbers and 9 positions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows {
-    width: usize,
-    dense: usize,
+    layout: InputLayout,
     numbers: Vec<f64>,
     ones: Vec<u32>,
     /// Row i has the ones `starts[i]..starts[i + 1]`.
@@ -31,19 +30,21 @@ pub struct Row<'a> {
 impl Rows {
     /// No rows yet: of `width` inputs, the first `dense` are numbers.
     pub fn new(width: usize, dense: usize) -> Result<Self, DataError> {
-        if dense > width || width == 0 || width > 1 << 24 {
-            return Err(DataError::Width { found: format!("{dense} dense of {width} inputs") });
-        }
-        Ok(Self { width, dense, numbers: Vec::new(), ones: Vec::new(), starts: vec![0], outcomes: Vec::new() })
+        Ok(Self::of(InputLayout::new(width, dense)?))
+    }
+
+    /// No rows yet, of these inputs.
+    pub fn of(layout: InputLayout) -> Self {
+        Self { layout, numbers: Vec::new(), ones: Vec::new(), starts: vec![0], outcomes: Vec::new() }
     }
 
     /// Adds a row. Ones must increase and lie between dense and width; numbers and outcome must be finite.
     pub fn push(&mut self, row: Row<'_>) -> Result<(), DataError> {
-        let first = self.dense as u32;
-        let in_range = row.ones.iter().all(|&p| p >= first && (p as usize) < self.width);
+        let (first, width) = (self.dense() as u32, self.width());
+        let in_range = row.ones.iter().all(|&p| p >= first && (p as usize) < width);
         let increasing = row.ones.windows(2).all(|w| w[0] < w[1]);
         let finite = row.numbers.iter().all(|v| v.is_finite()) && row.outcome.is_finite();
-        if row.numbers.len() != self.dense || !in_range || !increasing || !finite {
+        if row.numbers.len() != self.dense() || !in_range || !increasing || !finite {
             return Err(DataError::Width { found: "a row that does not fit the encoding".into() });
         }
         let end = u32::try_from(self.ones.len() + row.ones.len())
@@ -57,7 +58,7 @@ impl Rows {
 
     /// A copy of these rows, in this order, stored together.
     pub fn select(&self, rows: &[usize]) -> Self {
-        let mut out = Self { numbers: Vec::new(), ones: Vec::new(), starts: vec![0], outcomes: Vec::new(), ..*self };
+        let mut out = Self::of(self.layout.clone());
         for &i in rows {
             let row = self.row(i);
             out.numbers.extend_from_slice(row.numbers);
@@ -70,8 +71,8 @@ impl Rows {
 
     /// The same rows with one more input, the last, that is 1 in all of them.
     pub fn with_a_one(&self) -> Self {
-        let last = self.width as u32;
-        let mut out = Self { width: self.width + 1, ones: Vec::new(), starts: vec![0], ..self.clone() };
+        let last = self.width() as u32;
+        let mut out = Self { layout: self.layout.with_a_one(), ones: Vec::new(), starts: vec![0], ..self.clone() };
         for row in self.iter() {
             out.ones.extend_from_slice(row.ones);
             out.ones.push(last);
@@ -92,19 +93,24 @@ impl Rows {
 
     /// d: number of inputs.
     pub fn width(&self) -> usize {
-        self.width
+        self.layout.width()
     }
 
     /// How many inputs are stored as numbers.
     pub fn dense(&self) -> usize {
-        self.dense
+        self.layout.numbers()
+    }
+
+    /// What the inputs are.
+    pub fn layout(&self) -> &InputLayout {
+        &self.layout
     }
 
     /// Row i.
     #[inline(always)]
     pub fn row(&self, i: usize) -> Row<'_> {
         Row {
-            numbers: &self.numbers[i * self.dense..(i + 1) * self.dense],
+            numbers: &self.numbers[i * self.layout.numbers()..(i + 1) * self.layout.numbers()],
             ones: &self.ones[self.starts[i] as usize..self.starts[i + 1] as usize],
             outcome: self.outcomes[i],
         }

@@ -5,7 +5,7 @@ mod typed;
 
 pub use keys::SCHEMA_KEYS;
 
-use crate::DataError;
+use crate::{DataError, InputLayout};
 
 /// What the columns of a table mean.
 ///
@@ -182,6 +182,22 @@ impl Schema {
         let numbers = numeric.map(|column| column.name.clone());
         let ones = self.columns.iter().flat_map(Column::ones);
         numbers.chain(ones).chain(bias.then(|| "intercept".to_owned())).collect()
+    }
+}
+
+impl Schema {
+    /// What the inputs are, in the order of their names ([`Schema::inputs`]).
+    pub fn layout(&self, intercept: bool) -> Result<InputLayout, DataError> {
+        let (mut blocks, mut first) = (Vec::new(), self.dense());
+        for column in &self.columns {
+            let end = first + column.ones_count();
+            if matches!(column.kind, Kind::Category { .. }) && end > first {
+                blocks.push(first..end);
+            }
+            first = end;
+        }
+        let layout = InputLayout::new(first + usize::from(intercept), self.dense())?.with_blocks(blocks)?;
+        Ok(if intercept { layout.with_intercept() } else { layout })
     }
 }
 

@@ -301,9 +301,8 @@ fn promised(method: &Method, promise: &Promise, releases: &Releases) -> Result<(
             "a site-specific intercept passes the site's own gate and never leaves it: there is no sum to add it to";
         return Err(Conflict::new("site_intercept", NOT_TOGETHER, what, "use aggregator = \"none\", or leave it out"));
     }
-    let all = releases.opening.iter().map(|opening| &opening.release).chain([&releases.main]);
-    all.clone().try_for_each(|release| one_release(promise, release, method.algorithm.batch_key()))?;
-    clip(promise, all)
+    releases.all().try_for_each(|release| one_release(promise, release, method.algorithm.batch_key()))?;
+    clip(promise, &releases)
 }
 
 /// A release against the theorems of the privacy crate.
@@ -364,15 +363,15 @@ fn stand_in(promise: &Promise, release: &Release) -> Result<Event, PrivacyError>
 }
 
 /// A clipping bound is stated where one is used, and nowhere else.
-fn clip<'a>(promise: &Promise, mut all: impl Iterator<Item = &'a Release> + Clone) -> Result<(), Conflict> {
-    let used: Vec<&Release> = all.clone().filter(|release| release.bound == Bound::Clip).collect();
+fn clip(promise: &Promise, releases: &Releases) -> Result<(), Conflict> {
+    let used: Vec<&Release> = releases.all().filter(|release| release.bound == Bound::Clip).collect();
     match promise.clip {
         None if !used.is_empty() => {
             let what = "`clip`, the largest norm of one row's gradient or of a change, is missing";
             Err(Conflict::new("privacy", super::UNREADABLE, what, "for example clip = 2.0"))
         }
         Some(_) if used.is_empty() => {
-            let of = all.next().map_or("sums", |release| release.clipped.words());
+            let of = releases.all().next().map_or("sums", |release| release.clipped.words());
             let what = format!(
                 "the bound of {of} follows from other settings: there is nothing to clip to a bound of your own"
             );

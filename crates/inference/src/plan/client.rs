@@ -8,15 +8,15 @@ use privacy::{CertifiedPlan, Delta, Event, Filter, Grant, Mechanism, NoiseMultip
 /// What one client will be charged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientPlan {
-    /// Updates before all others, where these are charged otherwise.
-    pub opening: Option<PlannedStage>,
-    /// Whether updates of both kinds alternate, in place of the one after the other.
+    /// Updates before all others, where these are charged otherwise, kind by kind in their order.
+    pub openings: Vec<PlannedStage>,
+    /// Whether updates of the two kinds alternate, in place of the one after the other.
     pub alternates: bool,
-    /// One update, after the opening if there is one.
+    /// One update, after the openings if there are any.
     pub event: Event,
     /// Shape of each sum that is released in it.
     pub shape: Shape,
-    /// Updates that are planned after the opening: all of them together cost at most what is granted.
+    /// Updates that are planned after the openings: all of them together cost at most what is granted.
     pub updates: u64,
     /// δ of this client.
     pub delta: Delta,
@@ -31,53 +31,79 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Updates that are charged, the opening's included.
+    /// Updates that are charged, those of the openings included.
     pub fn charges(&self) -> u64 {
-        self.opening.as_ref().map_or(0, |opening| opening.updates).saturating_add(self.updates)
+        self.planned().into_iter().fold(0, u64::saturating_add)
     }
 
-    /// How many updates of the opening's kind are planned, and how many of the other.
-    pub(crate) fn all_kinds(&self) -> (u64, u64) {
-        (self.opening.as_ref().map_or(0, |opening| opening.updates), self.updates)
+    /// How many updates are planned of each stage.
+    pub(crate) fn planned(&self) -> Vec<u64> {
+        self.openings.iter().map(|opening| opening.updates).chain([self.updates]).collect()
     }
 
-    /// All updates in order, stage by stage: the opening if there is one, and what comes after it.
+    /// All updates in order, stage by stage: the openings, and what comes after them.
     pub fn stages(&self) -> Vec<PlannedStage> {
         let after = PlannedStage { updates: self.updates, event: self.event.clone(), shape: self.shape };
-        self.opening.iter().cloned().chain([after]).collect()
+        self.openings.iter().cloned().chain([after]).collect()
     }
 
     /// The first so many updates as events, one for each stage of the plan.
     pub fn first(&self, charges: u64) -> Result<Vec<Event>, PrivacyError> {
-        let opened = self.opening.as_ref().map_or(0, |opening| opening.updates.min(charges));
-        self.of_each_kind((opened, charges - opened))
+        self.of_each_stage(&self.in_order(charges))
+    }
+
+    /// The first so many updates, stage by stage. More than are planned would be of the last.
+    fn in_order(&self, charges: u64) -> Vec<u64> {
+        let mut left = charges;
+        let mut take = |most: u64| {
+            let taken = left.min(most);
+            left -= taken;
+            taken
+        };
+        let mut counts: Vec<u64> = self.openings.iter().map(|opening| take(opening.updates)).collect();
+        counts.push(left);
+        counts
     }
 
     /// Certified upper bound of ε after so many updates, at this client's δ.
     ///
-    /// Where updates of both kinds alternate, their number alone does not say how many were of which: it is the largest of
+    /// Where updates of two kinds alternate, their number alone does not say how many were of which: it is the largest of
     /// what it could be. Costs of such updates add up in μ², so that the largest has as many as can be of one kind.
     pub fn spent(&self, charges: u64) -> Result<f64, PrivacyError> {
-        let first = |opened: u64| certified(&self.of_each_kind((opened, charges - opened))?, self.delta);
-        let most = self.opening.as_ref().map_or(0, |opening| opening.updates.min(charges));
-        match self.alternates {
-            true => Ok(first(most)?.max(first(charges.saturating_sub(self.updates).min(most))?)),
-            false => first(most),
+        let cost = |counts: &[u64]| certified(&self.of_each_stage(counts)?, self.delta);
+        let first = cost(&self.in_order(charges))?;
+        match (self.alternates, self.openings.as_slice()) {
+            (true, [opening]) => {
+                let opened = charges.saturating_sub(self.updates).min(opening.updates.min(charges));
+                Ok(first.max(cost(&[opened, charges - opened])?))
+            }
+            _ => Ok(first),
         }
     }
 
-    /// How many of these charges are of the opening's kind, and how many of the other.
-    pub(crate) fn kinds(&self, charged: &[Event]) -> (u64, u64) {
-        let opening = self.opening.as_ref().map(|opening| &opening.event);
-        let opened = charged.iter().filter(|event| Some(*event) == opening).count() as u64;
-        (opened, charged.len() as u64 - opened)
+    /// How many of these charges are of each stage: by what they are where kinds alternate, else by their order.
+    pub(crate) fn counts(&self, charged: &[Event]) -> Vec<u64> {
+        let made = charged.len() as u64;
+        match (self.alternates, self.openings.as_slice()) {
+            (true, [opening]) => {
+                let opened = charged.iter().filter(|event| **event == opening.event).count() as u64;
+                vec![opened, made - opened]
+            }
+            _ => self.in_order(made),
+        }
     }
 
-    /// So many updates of the opening's kind, and so many of the other, as events.
-    pub(crate) fn of_each_kind(&self, (opened, after): (u64, u64)) -> Result<Vec<Event>, PrivacyError> {
-        let opening = self.opening.iter().map(|opening| (&opening.event, opened));
-        let kinds = opening.chain([(&self.event, after)]);
-        kinds.filter(|(_, updates)| *updates > 0).map(|(event, updates)| times(event, updates)).collect()
+    /// So many updates of each stage as events.
+    pub(crate) fn of_each_stage(&self, counts: &[u64]) -> Result<Vec<Event>, PrivacyError> {
+        let events = self.openings.iter().map(|opening| &opening.event).chain([&self.event]);
+        let made = events.zip(counts).filter(|(_, updates)| **updates > 0);
+        made.map(|(event, &updates)| times(event, updates)).collect()
+    }
+
+    /// Whether another client is charged on the same terms, however many rows it has.
+    pub fn is_charged_like(&self, other: &Self) -> bool {
+        let stages = self.openings == other.openings && self.event == other.event;
+        stages && self.delta == other.delta && self.alternates == other.alternates
     }
 
     /// The grant with which the client's ledger is opened.
@@ -123,11 +149,11 @@ mod tests {
         PlannedStage { updates, event: Event::gaussian(z, Adjacency::Substitute, Steps::ONE), shape }
     }
 
-    fn planned(opening: Option<PlannedStage>, alternates: bool) -> ClientPlan {
+    fn planned(openings: Vec<PlannedStage>, alternates: bool) -> ClientPlan {
         let PlannedStage { updates, event, shape } = stage(8.0, 6);
         let delta = Delta::new(1e-5).unwrap();
         ClientPlan {
-            opening,
+            openings,
             alternates,
             event,
             shape,
@@ -142,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_was_spent_grows_with_every_answer_and_begins_with_nothing() {
-        let plan = planned(Some(stage(4.0, 3)), false);
+        let plan = planned(vec![stage(4.0, 3)], false);
         let spent: Vec<f64> = (0..=9).map(|charges| plan.spent(charges).unwrap()).collect();
         assert_eq!(spent[0], 0.0);
         assert!(spent.windows(2).all(|two| two[0] < two[1]), "{spent:?}");
@@ -151,8 +177,8 @@ mod tests {
 
     #[test]
     fn of_kinds_that_alternate_the_dearer_is_taken_to_have_come() {
-        let (cheap, dear) = (planned(Some(stage(16.0, 3)), true), planned(Some(stage(4.0, 3)), true));
-        let alone = planned(None, false);
+        let (cheap, dear) = (planned(vec![stage(16.0, 3)], true), planned(vec![stage(4.0, 3)], true));
+        let alone = planned(Vec::new(), false);
         assert_eq!(cheap.spent(2).unwrap(), alone.spent(2).unwrap(), "both of the dearer kind after it");
         assert!(dear.spent(2).unwrap() > alone.spent(2).unwrap());
         assert!(cheap.spent(9).unwrap() > alone.spent(6).unwrap(), "all of both");

@@ -10,11 +10,11 @@ use privacy::{CertifiedPlan, Delta, Event, Mechanism, PrivacyError, Steps};
 impl Costing<'_> {
     /// The plan of one client on these terms.
     pub(super) fn client(&self, terms: &ClientTerms) -> Result<ClientPlan, RunError> {
-        let (opening, multiplier) = self.noise(terms)?;
-        let before: Vec<Event> = opening.iter().map(PlannedStage::whole).collect::<Result<_, _>>()?;
-        let (event, shape) = self.update(terms, multiplier, self.sums)?;
+        let (openings, multiplier) = self.noise(terms)?;
+        let before: Vec<Event> = openings.iter().map(PlannedStage::whole).collect::<Result<_, _>>()?;
+        let (event, shape) = self.update(terms, self.releases.main.grain, multiplier, self.sums)?;
         let plan = ClientPlan {
-            opening,
+            openings,
             alternates: self.releases.alternates,
             event,
             shape,

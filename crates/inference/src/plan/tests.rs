@@ -290,7 +290,7 @@ fn a_hybrid_keeps_its_promise_as_a_whole_and_its_opening_keeps_to_its_share() {
     let base = method(hybrid(2, 0.3, local(5, rate(0.1))), 7, promise());
     let found = plan(&base, &[500], 4).unwrap();
     let client = &found.clients[0];
-    let opening = client.opening.as_ref().unwrap();
+    let opening = &client.openings[0];
     assert_eq!((opening.updates, client.updates, client.charges(), found.rounds), (2, 5, 7, 7));
     assert_eq!((opening.shape.bound().get(), client.shape.bound().get()), (3.0, 2.0));
     assert_eq!((opening.event.steps().get(), client.event.steps().get()), (1, 5));
@@ -319,7 +319,7 @@ fn a_given_noise_is_that_of_both_stages_of_a_hybrid() {
     let base = of(settings, Schedule::Sequential, given);
     let client = plan(&base, &[500], 4).unwrap().clients.remove(0);
     let more = client.first(client.charges() + 1).unwrap();
-    assert_eq!(client.opening.as_ref().unwrap().event.noise_multiplier(), Some(z));
+    assert_eq!(client.openings[0].event.noise_multiplier(), Some(z));
     assert!(client.updates > 1 && client.certified <= 3.0);
     assert!(Pld.epsilon(&more, client.delta).unwrap().upper > 3.0);
 }

@@ -92,7 +92,7 @@ impl LocalSolve for Hybrid {
     fn releases(&self, family: Family) -> Releases {
         let release = Release { bound: Bound::Fixed(self.clip), ..analytic::release(family) };
         let opening = OpeningRelease { answers: self.updates, share: BudgetShare::OfBudget(self.share), release };
-        Releases { opening: Some(opening), ..self.descend.releases(family) }
+        Releases { openings: vec![opening], ..self.descend.releases(family) }
     }
 
     fn check(&self, most_rounds: u64) -> Result<(), Conflict> {
@@ -117,7 +117,7 @@ impl LocalSolve for Hybrid {
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
         match seat.terms.stage {
-            Stage::Opening => Analytic.solve(problem, task, kept, seat, gate),
+            Stage::Opening(_) => Analytic.solve(problem, task, kept, seat, gate),
             Stage::Main => self.descend.solve(problem, task, kept, seat, gate),
         }
     }

@@ -4,7 +4,7 @@ use super::{Altered, Reply, rows, simulation, sites, unlimited};
 use crate::algorithm::Protocol;
 use crate::message::Direct;
 use crate::release::{Bound, Release};
-use crate::{ClientView, Method, Model, Progress, Stage};
+use crate::{ClientView, Method, Model, Progress};
 use privacy::{Batch, Bounded, Gate, Outgoing, PrivacyError, Released, Shape};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -46,10 +46,7 @@ pub fn releases_what_it_describes(method: &Method, model: &Arc<dyn Model>) {
     let answers = Mutex::new(0_u64);
     let watched =
         |inner: &dyn Protocol, query: &[u8], memory: &[u8], seat: &ClientView<'_>, gate: &mut dyn Gate| -> Reply {
-            let described = match (seat.terms.stage, &releases.opening) {
-                (Stage::Opening, Some(opening)) => &opening.release,
-                (Stage::Opening, None) | (Stage::Main, _) => &releases.main,
-            };
+            let described = releases.at(seat.terms.stage);
             let mut gate = Watching { inner: gate, seen: Vec::new() };
             let reply = inner.answer(query, memory, seat, &mut gate)?;
             is_as_described(&method.name, described, &gate.seen, seat.shard.len() as u64);

@@ -1,7 +1,7 @@
 //! Small made-up federations, on which laws are tried.
 
 use crate::plan::Costs;
-use crate::{Built, Method, Model, RecordId, Row, RowKeys, Rows, Shard, Simulation, Site};
+use crate::{Built, InputLayout, Method, Model, RecordId, Row, RowKeys, Rows, Shard, Simulation, Site};
 use chacha20::ChaCha20Rng;
 use privacy::Grant;
 use rand_core::{Rng, SeedableRng};
@@ -23,7 +23,8 @@ pub fn uniform(rng: &mut ChaCha20Rng) -> f64 {
 /// Two numbers, a category of two levels, and an intercept; outcomes 0 or 1 that depend on them.
 pub fn rows(count: usize, seed: u64) -> Rows {
     let mut rng = rng(seed);
-    let mut rows = Rows::new(5, 2).unwrap();
+    let layout = InputLayout::new(5, 2).and_then(|layout| layout.with_blocks(vec![2..4])).unwrap();
+    let mut rows = Rows::of(layout.with_intercept());
     for _ in 0..count {
         let x = [uniform(&mut rng), uniform(&mut rng)];
         let level = 2 + u32::from(uniform(&mut rng) > 0.3);

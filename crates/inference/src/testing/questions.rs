@@ -26,9 +26,9 @@ pub fn right_question(built: &Built) -> Vec<u8> {
 
 /// The terms of the first answer of a client without an opening of its own.
 pub fn first_terms<'a>(built: &'a Built, right: &[u8]) -> &'a Terms {
-    match (built.protocol.stage(right).unwrap(), &built.openings[0]) {
-        (Some(Stage::Opening), Some(opening)) => &opening.terms,
-        _ => &built.terms[0],
+    match built.protocol.stage(right).unwrap() {
+        Some(Stage::Opening(k)) => &built.openings[0][usize::from(k)].terms,
+        Some(Stage::Main) | None => &built.terms[0],
     }
 }
 

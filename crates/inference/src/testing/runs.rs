@@ -120,7 +120,7 @@ pub fn is_refused_a_release_short(method: &Method, model: &Arc<dyn Model>) -> bo
     assert!(error.to_string().contains(&format!("in {} agreed releases", releases - 1)), "{error}");
     is_consistent(&drive, &built, method, &before, rounds);
     let charges = drive.clients()[last].ledger().events().len() as u64;
-    let opened = built.openings[last].as_ref().map_or(0, |opening| opening.answers);
+    let opened = built.openings[last].iter().map(|opening| opening.answers).sum::<u64>();
     assert_eq!(charges, opened, "{}: charged", method.name);
     true
 }

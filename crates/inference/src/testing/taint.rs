@@ -88,11 +88,11 @@ pub fn sends_what_its_gate_made(method: &Method, model: &Arc<dyn Model>) {
     let built = simulation(method, model, &sites, &test).build().unwrap();
     let releases = method.algorithm.releases(1);
     let by_rows = matches!(releases.main.numbers, Numbers::PerRow(_));
-    let opening = built.openings[0].as_ref().map(|opening| &opening.terms);
+    let openings = built.openings[0].iter().map(|opening| &opening.terms);
     let query = built.protocol.ask(&built.protocol.start().unwrap()).unwrap();
     let stage = built.protocol.stage(&query).unwrap();
     // The terms of one client for both: only the rows differ, where their number is not what is sent.
-    for terms in opening.into_iter().chain([&built.terms[0]]) {
+    for terms in openings.chain([&built.terms[0]]) {
         if stage.is_some_and(|stage| stage != terms.stage) {
             continue;
         }

@@ -216,7 +216,7 @@ pub(crate) fn chain(sampler: impl Sampler + 'static, iterations: u64) -> ChainSe
 /// A chain as a method. The promise keeps its clipping bound where the chain asks for gradients.
 pub(crate) fn chain_method(name: &str, settings: ChainSettings, promise: impl Into<Option<Promise>>) -> Method {
     let releases = settings.releases(1);
-    let opening = releases.opening.map(|opening| opening.release.bound);
+    let opening = releases.openings.first().map(|opening| opening.release.bound);
     let clips = releases.main.bound == Bound::Clip || opening == Some(Bound::Clip);
     let promise = promise.into().map(|promise| Promise { clip: promise.clip.filter(|_| clips), ..promise });
     method(name, settings, Schedule::Synchronous, promise)

@@ -51,7 +51,7 @@ mod compared {
         let mut clients = Vec::new();
         for (m, shard) in shards.iter().enumerate() {
             let client = Client::new(m, shard, built.terms[m].clone(), built.grants[m].clone())?;
-            clients.push(client.with_opening(built.openings[m].clone()));
+            clients.push(client.with_openings(built.openings[m].clone()));
         }
         let workshop = SimulationContext { seed, run: manifest.run(), summing: built.summing, tape: None };
         let (protocol, schedule) = (built.protocol.as_ref(), parts.method.schedule);

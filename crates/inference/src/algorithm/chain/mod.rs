@@ -236,8 +236,8 @@ impl Algorithm for Chain {
 
     fn stage(&self, query: &ChainQuestion) -> Option<Stage> {
         Some(match query {
-            ChainQuestion::Learning(_) => Stage::Opening,
-            ChainQuestion::Step(KernelQuestion::Slope { .. }) if self.kernel.asks_both() => Stage::Opening,
+            ChainQuestion::Learning(_) => Stage::Opening(0),
+            ChainQuestion::Step(KernelQuestion::Slope { .. }) if self.kernel.asks_both() => Stage::Opening(0),
             _ => Stage::Main,
         })
     }

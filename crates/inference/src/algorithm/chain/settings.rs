@@ -381,7 +381,7 @@ impl AlgorithmSettings for ChainSettings {
             (None, _) => None,
         };
         let (alternates, completes) = (self.sampler.leaps().is_some(), self.sampler.completes());
-        Releases { opening, main, alternates, reused: false, completes }
+        Releases { openings: opening.into_iter().collect(), main, alternates, reused: false, completes }
     }
 
     fn limits(&self) -> Vec<(&'static str, Limits)> {

@@ -177,7 +177,7 @@ impl AlgorithmSettings for StatisticsSettings {
             let release = Self::release(&self.rule.asked(None, [1.0; 2], d), d);
             OpeningRelease { answers: 1, share, release }
         });
-        Releases { opening, ..Self::release(&self.last(d), d).into() }
+        Releases { openings: opening.into_iter().collect(), ..Self::release(&self.last(d), d).into() }
     }
 
     fn limits(&self) -> Vec<(&'static str, Limits)> {
