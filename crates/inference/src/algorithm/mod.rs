@@ -6,6 +6,7 @@ mod erased;
 pub(crate) mod global_vi;
 pub(crate) mod global_vi_at_clients;
 mod home;
+pub mod levels;
 pub(crate) mod noise_aware;
 mod own;
 pub(crate) mod pvi;

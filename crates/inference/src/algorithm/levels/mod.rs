@@ -1,0 +1,25 @@
+//! Noise-aware logistic regression by levels: the mathematics of its releases and of its readout, without gates.
+//!
+//! Every release is a sum over rows. Two looks describe the inputs; eleven levels give scores at a point that moves. The readout
+//! takes all levels as observations of one statistic t = Σ c x y and gives a Gaussian posterior that counts the noise.
+//!
+//! | symbol | code | file |
+//! |---|---|---|
+//! | n, m, μ | [`PublicNumbers`]: declared rows, sources of noise, parameter of Gaussian differential privacy | `design.rs` |
+//! | φ | [`LevelPlan`]: shares of μ² | `design.rs` |
+//! | x, z = (x − m̂, 1), s, ρ | [`CentredInputs`]: a row, its centred form, scales, expected norm of s∘z | `looks.rs` |
+//! | θ | coefficients of x; in centred coordinates those of z, θ = Tᵀθ_z with T = I − (m̂, 0)·e_interceptᵀ | `looks.rs` |
+//! | C, V, τ² | [`InputBelief`]: covariance of the inputs, variance of each of its entries, variance of correlations | `belief.rs` |
+//! | G, H, J | [`InputMoments`]: expected score sum, its slope, a curvature that bounds it | `moments.rs` |
+//! | u_k, n_k, κ_k | [`Evidence`]: scores, their noise, mean weights of the levels | `readout.rs` |
+//! | P₀, P, ν, t̄ | [`PriorPrecision`], [`Solution`]: precisions, noise and mean of the statistic t | `readout.rs` |
+//!
+//! Matrices are symmetric and packed: the lower triangle row by row. The intercept is the last input.
+//!
+//! Not supported: inputs without an intercept, a prior mean other than 0, outcomes other than 0 and 1.
+
+mod design;
+mod looks;
+
+pub use design::{InputDesign, LEVELS, LevelPlan, PublicNumbers, RowSet, SumBound, level_bound, second_look_bound};
+pub use looks::{CentredInputs, FirstLook, InputSummary, LevelPoint, SparseEntries};
