@@ -23,6 +23,7 @@ pub mod method;
 mod model;
 mod optimiser;
 pub mod plan;
+pub mod public;
 mod record;
 pub mod regression;
 pub mod release;

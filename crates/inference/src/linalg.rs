@@ -2,6 +2,8 @@
 //!
 //! Dimensions are at most a few hundred; every loop runs in a fixed order, so results have the same bits everywhere.
 
+mod tridiagonal;
+
 /// Place of entry (i, j), i ≥ j.
 pub(crate) fn place(i: usize, j: usize) -> usize {
     i * (i + 1) / 2 + j
@@ -85,6 +87,38 @@ pub(crate) fn product(l: &[f64], d: usize) -> Vec<f64> {
     a
 }
 
+/// XAX for packed symmetric X and A, packed.
+pub(crate) fn sandwich(x: &[f64], a: &[f64], d: usize) -> Vec<f64> {
+    let (outer, inner) = (square(x, d), square(a, d));
+    let mut half = vec![0.0; d * d];
+    for (i, line) in half.chunks_mut(d.max(1)).enumerate() {
+        add_rows(line, &inner[i * d..(i + 1) * d], &outer, d);
+    }
+    let mut whole = vec![0.0; packed(d)];
+    for i in 0..d {
+        add_rows(&mut whole[place(i, 0)..=place(i, i)], &outer[i * d..(i + 1) * d], &half, d);
+    }
+    whole
+}
+
+/// Adds Σₖ wₖ · (row k of B) to a line, which may be shorter than a row.
+fn add_rows(line: &mut [f64], weights: &[f64], b: &[f64], d: usize) {
+    for (weight, row) in weights.iter().zip(b.chunks(d.max(1))).filter(|(weight, _)| **weight != 0.0) {
+        line.iter_mut().zip(row).for_each(|(sum, v)| *sum += weight * v);
+    }
+}
+
+/// All entries of a packed symmetric matrix, row by row.
+pub(crate) fn square(a: &[f64], d: usize) -> Vec<f64> {
+    let mut full = vec![0.0; d * d];
+    for i in 0..d {
+        for (j, v) in row(a, i).iter().enumerate() {
+            (full[i * d + j], full[j * d + i]) = (*v, *v);
+        }
+    }
+    full
+}
+
 /// (L Lᵀ)⁻¹, packed.
 pub(crate) fn inverse(l: &[f64], d: usize) -> Vec<f64> {
     // Column j of M = L⁻¹ is zero above j; the inverse is Σₖ Mₖᵢ Mₖⱼ.
@@ -123,12 +157,7 @@ impl Eigen {
     ///
     /// Entries must be finite, and far enough from overflow that their squares can be added.
     pub(crate) fn of(a: &[f64], d: usize) -> Self {
-        let mut full = vec![0.0; d * d];
-        for i in 0..d {
-            for (j, v) in row(a, i).iter().enumerate() {
-                (full[i * d + j], full[j * d + i]) = (*v, *v);
-            }
-        }
+        let mut full = square(a, d);
         let mut vectors = vec![0.0; d * d];
         (0..d).for_each(|i| vectors[i * d + i] = 1.0);
         let total: f64 = full.iter().map(|v| v * v).sum();
@@ -258,6 +287,9 @@ mod tests {
             solve_upper(&l, &mut b);
             assert!((DVector::from_vec(b) - expected * &x).amax() < 1e-13);
             assert!((DVector::from_vec(symmetric_times(&a, x.as_slice())) - &full * &x).amax() < 1e-12);
+            let other = symmetric(d);
+            let expected = dense(&other, d) * &full * dense(&other, d);
+            assert!((dense(&sandwich(&other, &a, d), d) - expected).amax() < 1e-10);
         }
     }
 

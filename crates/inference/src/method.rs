@@ -6,6 +6,7 @@ use crate::describe::{
     Canonical, Conflict, Descriptor, Key, Keys, Limits, Offer, Otherwise, Pacing, Reading, Registered, Registry,
     ValueKind, fits, resolve, validate,
 };
+use crate::public::{Derived, PublicNumbers};
 use crate::release::Releases;
 use crate::settings::{Covariance, DeltaRule, PRIVACY_KEYS, Promise, Rates, Rounds, Schedule};
 use crate::solve::Problem;
@@ -81,8 +82,8 @@ pub trait AlgorithmSettings: fmt::Debug + Canonical + Send + Sync {
         Ok(())
     }
 
-    /// Refuses an intercept among the inputs, where it would be cut.
-    fn check_intercept(&self) -> Result<(), Conflict> {
+    /// Refuses inputs with an intercept where it would be cut, and without one where it is needed.
+    fn check_intercept(&self, _there: bool) -> Result<(), Conflict> {
         Ok(())
     }
 
@@ -133,6 +134,11 @@ pub trait AlgorithmSettings: fmt::Debug + Canonical + Send + Sync {
 
     /// What each round releases, and how far one unit moves it, where that is worth a line of a plan.
     fn sensitivities(&self, _dimension: usize, _adjacency: Adjacency) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// What its settings should be for these public numbers, where a study leaves them out, with the reason for each.
+    fn derived(&self, _promise: Option<&Promise>, _public: &PublicNumbers) -> Vec<Derived> {
         Vec::new()
     }
 

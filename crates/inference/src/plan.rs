@@ -328,6 +328,17 @@ fn power_of_ten_below(rows: u64) -> Result<Delta, PrivacyError> {
     Delta::try_from(format!("1e-{zeros}").parse().unwrap_or(f64::NAN))
 }
 
+/// μ of the Gaussian mechanism that costs what a promise grants clients of these rows: what settings are derived from.
+pub(crate) fn gaussian_mu(promise: &Promise, rows: &[u64]) -> Option<f64> {
+    let delta = match promise.delta {
+        DeltaRule::Fixed(delta) => delta,
+        DeltaRule::PowerOfTenBelowRows => power_of_ten_below(rows.iter().copied().min()?).ok()?,
+    };
+    let plan_of = |z| Ok(vec![Event::gaussian(z, promise.adjacency, Steps::ONE)]);
+    let z = calibrate::calibrate(&Pld, &plan_of, promise.epsilon, delta).ok()?;
+    Some(1.0 / z.get())
+}
+
 /// Under an aggregator there is one sum, hence one event: the smallest δ holds for everyone.
 fn share_terms(terms: &mut [ClientTerms]) -> Result<(), RunError> {
     let Some(first) = terms.first().copied() else { return Ok(()) };

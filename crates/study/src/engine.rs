@@ -3,6 +3,7 @@
 use super::state::Finished;
 use crate::error::StudyError;
 use inference::plan::Costs;
+use inference::public::PublicNumbers;
 use inference::results::DataSummary;
 use inference::warning::Warning;
 use inference::{Method, Observer, Prediction, Record};
@@ -51,6 +52,9 @@ pub(crate) trait Engine: Sync {
 
     /// The data in public numbers.
     fn summary(&self) -> Result<DataSummary, StudyError>;
+
+    /// What settings that a study leaves out are derived from.
+    fn public(&self) -> Result<PublicNumbers, StudyError>;
 
     /// What plans cost, as far as it is known: the same for all seeds.
     fn costs(&self) -> Arc<Costs> {

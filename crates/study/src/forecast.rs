@@ -146,6 +146,7 @@ impl Forecast {
             None => columns::record_ids(study, None)?,
         }
         let sites = Sites::declared(study, schema.as_ref())?;
+        let study = &sites.settle(study, schema.as_ref())?;
         let width = sites.inputs.map(|inputs| inputs + usize::from(study.model.intercept));
         let classes = schema.as_ref().and_then(Schema::classes);
         let parameters = width.and_then(|width| study.model.parameters(classes, width));

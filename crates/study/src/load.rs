@@ -94,6 +94,7 @@ impl Loaded {
             Some(made) => Box::new(synthetic::SyntheticEngine::open(&study, made, fits)?),
             None => Box::new(Simulator::open(&study, folders, fits)?),
         };
+        let study = study.settled(&engine.public()?)?;
         Ok(Self { study, engine, made: None })
     }
 

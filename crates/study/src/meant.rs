@@ -9,6 +9,7 @@ use super::typed::{Paper, PartitionAsTyped, PartitionKind, StudyAsTyped, TableCo
 use super::unroll::{self, Named};
 use crate::error::StudyError;
 use inference::describe::{Conflict, Key, Registry, validate};
+use inference::public::{Derived, PublicNumbers};
 use inference::{Method, Partition, Skew, Split, StudyModel};
 use std::path::Path;
 use toml::{Table, Value};
@@ -49,6 +50,10 @@ pub struct Study {
     pub served: Option<Served>,
     /// Whether the study says how to deal rows to simulated clients: one without is served, and not run.
     pub simulated: bool,
+    /// The tables of the methods as they were typed: what they leave out is derived where public numbers are known.
+    pub(crate) tables: Vec<Table>,
+    /// What was derived for each method; nothing before [`Study::settled`].
+    pub derived: Vec<Vec<Derived>>,
     /// Of each method its place among the `[[method]]`s of the file: a list of ε is several methods.
     pub(crate) places: Vec<usize>,
     /// What its names were looked up in.
@@ -113,6 +118,8 @@ impl Study {
             paper: typed.paper,
             model,
             methods,
+            tables: names.iter().map(|named| named.table.clone()).collect(),
+            derived: Vec::new(),
             places: names.iter().map(|named| named.index).collect(),
             name: typed.study.name,
             seeds: typed.study.seeds,
@@ -121,6 +128,25 @@ impl Study {
             file,
             text: text.to_owned(),
         })
+    }
+
+    /// The same study, with everything that its methods leave out derived from public numbers.
+    pub fn settled(&self, public: &PublicNumbers) -> Result<Self, StudyError> {
+        let source = StudyText::new(self.file.clone(), &self.text);
+        let (mut methods, mut derived, mut found) = (Vec::new(), Vec::new(), Vec::new());
+        for ((table, method), place) in self.tables.iter().zip(&self.methods).zip(&self.places) {
+            match Method::settled(table, &self.registry, public) {
+                Ok(settled) => {
+                    methods.push(settled.method);
+                    derived.push(settled.derived);
+                }
+                Err(conflicts) => found.extend(conflicts.iter().map(|conflict| {
+                    source.conflict(&format!("method.{place}"), &format!("method {:?}: ", method.name), conflict)
+                })),
+            }
+        }
+        Faults::of(found)?;
+        Ok(Self { methods, derived, ..self.clone() })
     }
 
     /// Whether its rows are made up by the program, and at no site.
@@ -204,7 +230,7 @@ fn sound(
             Ok(method) => {
                 let fits = offers.map_or(Ok(()), |(offers, intercept)| {
                     method.check_model(offers)?;
-                    if intercept { method.algorithm.check_intercept() } else { Ok(()) }
+                    method.algorithm.check_intercept(intercept)
                 });
                 found.extend(fits.err().as_ref().map(fault));
                 methods.push(method);

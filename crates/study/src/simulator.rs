@@ -14,6 +14,7 @@ use crate::error::StudyError;
 use crate::load::Folders;
 use crate::unzipped::unzipped;
 use inference::plan::Costs;
+use inference::public::PublicNumbers;
 use inference::results::{ClientSummary, DataSummary};
 use inference::warning::Warning;
 use inference::warning::rows::{self, LastLine};
@@ -112,6 +113,12 @@ impl Engine for Simulator {
             clients,
             encoded_scores: self.encoded_scores,
         })
+    }
+
+    fn public(&self) -> Result<PublicNumbers, StudyError> {
+        let federation = self.federation(self.first_seed)?;
+        let rows = federation.sites.iter().map(|site| site.shard.len() as u64).collect();
+        Ok(PublicNumbers { rows, inputs: self.table.rows.layout().clone() })
     }
 
     fn costs(&self) -> Arc<Costs> {

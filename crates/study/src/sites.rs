@@ -4,9 +4,11 @@ use super::data::DeclaredRows;
 use super::fault::{Fault, StudyText};
 use super::meant::Study;
 use crate::datasets::{self, Set};
+use crate::error::StudyError;
 use inference::Method;
+use inference::public::PublicNumbers;
 use inference::settings::{Aggregator, Batching, DeltaRule, Schedule};
-use inference::{Partition, Schema, Skew, Split};
+use inference::{InputLayout, Partition, Schema, Skew, Split};
 use std::collections::BTreeMap;
 
 /// Clients as declared.
@@ -74,6 +76,25 @@ impl Sites {
             return Err(none_left(study, rows.len()));
         }
         Ok(Self { rows, basis, inputs })
+    }
+
+    /// The study with what its methods leave out derived from these numbers; as it is where rows or inputs are not known.
+    pub(crate) fn settle(&self, study: &Study, schema: Option<&Schema>) -> Result<Study, StudyError> {
+        let rows = match self.basis {
+            Basis::Total(rows) => vec![rows],
+            Basis::Clients => return Ok(study.clone()),
+            Basis::Known | Basis::Estimated | Basis::Declared => self.rows.clone(),
+        };
+        let inputs = match (schema, self.inputs) {
+            (Some(schema), _) if study.data.synthetic.is_none() => schema.layout(study.model.intercept),
+            (_, Some(inputs)) => InputLayout::new(inputs + usize::from(study.model.intercept), inputs),
+            (_, None) => return Ok(study.clone()),
+        };
+        let inputs = inputs.map_err(|error| StudyError::data("the schema", error))?;
+        study.settled(&PublicNumbers {
+            rows,
+            inputs: if study.model.intercept { inputs.with_intercept() } else { inputs },
+        })
     }
 
     /// Refuses a method whose cost depends on rows or clients that are not known.

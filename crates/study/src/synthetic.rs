@@ -12,9 +12,10 @@ use crate::digits::hexadecimal;
 use crate::error::StudyError;
 use inference::describe::Offer;
 use inference::plan::Costs;
+use inference::public::PublicNumbers;
 use inference::results::{ClientSummary, DataSummary};
 use inference::{
-    Federation, Fits, Linear, Model, Observer, Partition, Record, Schema, Simulation, Split, StudyModel,
+    Federation, Fits, InputLayout, Linear, Model, Observer, Partition, Record, Schema, Simulation, Split, StudyModel,
     SyntheticLinear, SyntheticMixture,
 };
 use serde::Deserialize;
@@ -247,6 +248,12 @@ impl Engine for SyntheticEngine {
             clients: clients.map(client).collect(),
             encoded_scores: false,
         })
+    }
+
+    fn public(&self) -> Result<PublicNumbers, StudyError> {
+        let rows = vec![self.made.rows_per_client as u64; self.clients];
+        let inputs = InputLayout::new(self.made.inputs(), self.made.inputs());
+        Ok(PublicNumbers { rows, inputs: inputs.map_err(|error| StudyError::data(self.made.source(), error))? })
     }
 
     fn costs(&self) -> Arc<Costs> {

@@ -17,6 +17,8 @@ pub enum Offer {
     GaussianLikelihood,
     /// The likelihood depends on xᵀθ alone and has a mean curvature.
     LinearPredictor,
+    /// The outcome is 0 or 1 and its log-odds are xᵀθ.
+    LogisticLink,
     /// Gradients of a batch are taken at one draw of the parameters.
     OneDrawPerBatch,
     /// Every parameter is a real number, so that there are gradients.
@@ -31,6 +33,7 @@ impl Offer {
         match self {
             Self::GaussianLikelihood => "a Gaussian likelihood (linear models do)",
             Self::LinearPredictor => "a likelihood of xᵀθ (linear and logistic models do)",
+            Self::LogisticLink => "log-odds xᵀθ of an outcome with two levels (logistic models do)",
             Self::OneDrawPerBatch => "one draw of its parameters for a batch (networks do)",
             Self::Gradients => "real parameters, which have gradients",
             Self::GaussianPosterior => "a posterior with one mode (a mixture's has two)",

@@ -165,12 +165,15 @@ impl Registry {
     pub fn standard() -> Self {
         use crate::algorithm::chain::kernel::{barker, hamiltonian, langevin, penalty};
         use crate::algorithm::statistics::rule;
-        use crate::algorithm::{chain, committee, global_vi, global_vi_at_clients, noise_aware, pvi, statistics};
+        use crate::algorithm::{
+            chain, committee, global_vi, global_vi_at_clients, levels, noise_aware, pvi, statistics,
+        };
         use crate::{model, solve};
         Self {
             entries: vec![
                 Entry::Algorithm(&pvi::DESCRIPTOR),
                 Entry::Algorithm(&noise_aware::DESCRIPTOR),
+                Entry::Algorithm(&levels::DESCRIPTOR),
                 Entry::Algorithm(&statistics::DESCRIPTOR),
                 Entry::Algorithm(&chain::DESCRIPTOR),
                 Entry::Algorithm(&committee::DESCRIPTOR),

@@ -145,7 +145,7 @@ impl ModelSettings for LogisticSettings {
 
 impl Model for Logistic {
     fn offers(&self) -> &'static [Offer] {
-        &[Offer::LinearPredictor, Offer::Gradients, Offer::GaussianPosterior]
+        &[Offer::LinearPredictor, Offer::LogisticLink, Offer::Gradients, Offer::GaussianPosterior]
     }
 
     fn probability_intervals(&self, rows: &Rows, q: &Gaussian, reach: f64) -> Option<Vec<(f64, f64)>> {

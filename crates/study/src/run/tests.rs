@@ -3,9 +3,10 @@
 use super::super::observer::Piece;
 use super::super::posterior::Marginals;
 use super::*;
+use inference::public::PublicNumbers;
 use inference::results::{ClientSummary, CurvePoint, DataSummary};
 use inference::warning::{Code, Warning};
-use inference::{Observer, Record};
+use inference::{InputLayout, Observer, Record};
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -36,6 +37,11 @@ impl Engine for Fake {
             clients,
             encoded_scores: false,
         })
+    }
+
+    fn public(&self) -> Result<PublicNumbers, StudyError> {
+        let inputs = InputLayout::new(1, 1).map_err(|error| StudyError::data("fake", error))?;
+        Ok(PublicNumbers { rows: vec![9], inputs })
     }
 
     fn data_schema(&self) -> Option<String> {

@@ -6,7 +6,7 @@
 //! release.
 
 use super::super::readout::scales;
-use crate::{Column, Kind, Schema};
+use crate::InputLayout;
 use privacy::Adjacency;
 use std::f64::consts::SQRT_2;
 use std::ops::Range;
@@ -56,19 +56,10 @@ impl InputDesign {
         (sound && numbers + places.len() > 0).then_some(Self { numbers, flags, blocks })
     }
 
-    /// The inputs that a schema makes: numbers, flags of missing numbers, and a block for each category. None if it has none.
-    pub fn of_schema(schema: &Schema) -> Option<Self> {
-        let (mut first, mut flags, mut blocks) = (schema.dense(), Vec::new(), Vec::new());
-        for column in schema.columns() {
-            let next = first + Column::ones_count(column);
-            match column.kind {
-                Kind::Numeric(_) => flags.extend(first..next),
-                Kind::Category { .. } => blocks.push(first..next),
-                Kind::Ignore => {}
-            }
-            first = next;
-        }
-        Self::new(schema.dense(), flags, blocks)
+    /// The inputs of a layout whose last input is the intercept. None if it has none, or nothing beside it.
+    pub fn of_layout(layout: &InputLayout) -> Option<Self> {
+        layout.intercept().filter(|intercept| intercept + 1 == layout.width())?;
+        Self::new(layout.numbers(), layout.flags().collect(), layout.blocks().to_vec())
     }
 
     /// How many inputs are numbers.
@@ -152,35 +143,31 @@ pub struct LevelPlan {
     pub second_look: f64,
     /// φ of each level.
     pub levels: [f64; LEVELS],
-    mu: f64,
 }
 
 impl LevelPlan {
     /// Levels take what the looks leave: level 0 the share a of it, the others in proportion to 1.1^k.
-    ///
-    /// a = q²d/(.018 n) between 1/11 and .4, with q² = R²m/(μ²n) and R the clip of the levels. It is the maximum of
-    /// a/(q² + aω²) + (1 − a)/(4q²), the precision of level 0, whose clip and noise are half, and of the others; ω² is a
-    /// guess at the model error that level 0 is charged with.
-    pub fn new(design: &InputDesign, public: PublicNumbers) -> Self {
-        let PublicNumbers { rows, sources, mu } = public;
-        let squared_clip = LEVEL_RADIUS * LEVEL_RADIUS * design.usual_squared_norm();
-        let noise = squared_clip * sources / (mu * mu * rows);
-        let model_error = MODEL_ERROR * rows / design.width() as f64;
-        let first = (noise / model_error).clamp(1.0 / LEVELS as f64, MOST_FIRST);
+    pub fn with_first(first: f64) -> Self {
         let (left, mut levels) = (1.0 - 2.0 * LOOK_SHARE, [1.0; LEVELS]);
         (1..LEVELS).for_each(|k| levels[k] = levels[k - 1] * if k == 1 { 1.0 } else { GROWTH });
         let later: f64 = levels[1..].iter().sum();
         levels[1..].iter_mut().for_each(|share| *share *= left * (1.0 - first) / later);
         levels[0] = left * first;
-        Self { first_look: LOOK_SHARE, second_look: LOOK_SHARE, levels, mu }
+        Self { first_look: LOOK_SHARE, second_look: LOOK_SHARE, levels }
     }
 
-    /// z = 1/(μ√φ), rounded up: standard deviation of the noise of one source, in units of the sensitivity, for share φ.
-    pub fn multiplier(&self, share: f64) -> f64 {
-        OUTWARDS / (self.mu * share.sqrt())
+    /// a = q²d/(.018 n) between 1/11 and .4, with q² = R²m/(μ²n) and R the clip of the levels.
+    ///
+    /// It is the maximum of a/(q² + aω²) + (1 − a)/(4q²), the precision of level 0, whose clip and noise are half, and of the
+    /// others; ω² is a guess at the model error that level 0 is charged with.
+    pub fn first_of(design: &InputDesign, public: PublicNumbers) -> f64 {
+        let PublicNumbers { rows, sources, mu } = public;
+        let squared_clip = LEVEL_RADIUS * LEVEL_RADIUS * design.usual_squared_norm();
+        let noise = squared_clip * sources / (mu * mu * rows);
+        let model_error = MODEL_ERROR * rows / design.width() as f64;
+        (noise / model_error).clamp(1.0 / LEVELS as f64, MOST_FIRST)
     }
 }
-
 /// Where the vectors lie that rows contribute to a sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowSet {
@@ -233,13 +220,19 @@ pub fn second_look_bound(design: &InputDesign) -> SumBound {
 ///
 /// That the weight is sent about its middle makes the sensitivity under substitution 2√1.04 and not 2√1.16.
 pub fn level_bound(design: &InputDesign) -> SumBound {
+    SumBound { length: design.width() + 1, set: RowSet::Ball, norm: level_norm() }
+}
+
+/// √(1 + .2²), rounded up.
+pub(super) fn level_norm() -> f64 {
     let half = 0.5 * WEIGHT;
-    SumBound { length: design.width() + 1, set: RowSet::Ball, norm: (1.0 + half * half).sqrt() }
+    (1.0 + half * half).sqrt() * OUTWARDS
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Schema;
 
     fn public(rows: f64) -> PublicNumbers {
         PublicNumbers { rows, sources: 1.0, mu: 0.27 }
@@ -268,21 +261,20 @@ mod tests {
              { name = \"dose\", kind = \"numeric\", centre = 0, scale = 1 },\n]\n",
         )
         .unwrap();
-        let design = InputDesign::of_schema(&schema).unwrap();
+        let design = InputDesign::of_layout(&schema.layout(true).unwrap()).unwrap();
         assert_eq!(design, InputDesign::new(2, vec![2], vec![3..6]).unwrap());
         assert_eq!(design.width(), schema.inputs(true).len());
     }
 
     #[test]
-    fn shares_add_up_to_one_and_so_do_the_multipliers() {
+    fn shares_add_up_to_one() {
         for (rows, first) in [(1e6, 0.88 / 11.0), (1e2, 0.88 * 0.4)] {
-            let plan = LevelPlan::new(&InputDesign::new(5, vec![], vec![]).unwrap(), public(rows));
+            let five = InputDesign::new(5, vec![], vec![]).unwrap();
+            let plan = LevelPlan::with_first(LevelPlan::first_of(&five, public(rows)));
             assert!((plan.levels[0] - first).abs() < 1e-12, "{}", plan.levels[0]);
             assert!((2..LEVELS).all(|k| (plan.levels[k] / plan.levels[k - 1] - 1.1).abs() < 1e-12));
             let shares = plan.levels.iter().chain([&plan.first_look, &plan.second_look]);
-            let spent: f64 = shares.clone().map(|share| plan.multiplier(*share).powi(-2)).sum();
             assert!((shares.sum::<f64>() - 1.0).abs() < 1e-14);
-            assert!(spent <= 0.27 * 0.27 && spent > 0.999_999 * 0.27 * 0.27);
         }
     }
 

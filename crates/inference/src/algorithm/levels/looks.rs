@@ -236,7 +236,7 @@ pub struct CentredInputs {
 
 impl CentredInputs {
     /// Scales, the intercept's last, and ρ.
-    fn new(centre: Vec<f64>, scales: Vec<f64>, norm: f64) -> Self {
+    pub(super) fn new(centre: Vec<f64>, scales: Vec<f64>, norm: f64) -> Self {
         let squares: Vec<f64> = scales.iter().map(|s| s * s).collect();
         let mut pulls: Vec<f64> = squares.iter().zip(&centre).map(|(square, m)| square * m).collect();
         let centre_square = pulls.iter().zip(&centre).map(|(pull, m)| pull * m).sum();

@@ -12,14 +12,27 @@
 //! | C, V, τ² | [`InputBelief`]: covariance of the inputs, variance of each of its entries, variance of correlations | `belief.rs` |
 //! | G, H, J | [`InputMoments`]: expected score sum, its slope, a curvature that bounds it | `moments.rs` |
 //! | u_k, n_k, κ_k | [`Evidence`]: scores, their noise, mean weights of the levels | `readout.rs` |
-//! | P₀, P, ν, t̄ | [`PriorPrecision`], [`Solution`]: precisions, noise and mean of the statistic t | `readout.rs` |
+//! | P₀, P, ν, t̄ | [`PriorPrecision`], [`Solution`]: precisions, noise and mean of the statistic t | `solve.rs` |
 //!
 //! Matrices are symmetric and packed: the lower triangle row by row. The intercept is the last input.
 //!
-//! Not supported: inputs without an intercept, a prior mean other than 0, outcomes other than 0 and 1.
+//! Not supported: inputs without an intercept, a prior mean other than 0, outcomes other than 0 and 1, persons.
 
+mod belief;
 mod design;
 mod looks;
+mod moments;
+mod protocol;
+mod readout;
+mod settings;
+mod solve;
 
+pub use belief::InputBelief;
 pub use design::{InputDesign, LEVELS, LevelPlan, PublicNumbers, RowSet, SumBound, level_bound, second_look_bound};
 pub use looks::{CentredInputs, FirstLook, InputSummary, LevelPoint, SparseEntries};
+pub use moments::{Expectations, InputMoments};
+pub use protocol::{AskedInputs, LevelsQuestion, LevelsState, NoiseAwareLevels};
+pub use readout::{DRAWS, Evidence, LevelPosterior, LevelReadout, Pace};
+pub(crate) use settings::DESCRIPTOR;
+pub use settings::{LevelsSettings, ServedPrior};
+pub use solve::{Effort, Level, PriorPrecision, Solution, solve};

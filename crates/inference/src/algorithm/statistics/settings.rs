@@ -213,9 +213,9 @@ impl AlgorithmSettings for StatisticsSettings {
         self.last(1).check_shape(shape, adjacency)
     }
 
-    fn check_intercept(&self) -> Result<(), Conflict> {
+    fn check_intercept(&self, there: bool) -> Result<(), Conflict> {
         match self.rule.assumed_bound() {
-            Some(bound) if bound < 1.0 && self.rule.cuts_values() => Err(Conflict::new(
+            Some(bound) if there && bound < 1.0 && self.rule.cuts_values() => Err(Conflict::new(
                 "statistics.bound",
                 NOT_TOGETHER,
                 "the intercept is an input that is always 1, and a bound under 1 would cut it",

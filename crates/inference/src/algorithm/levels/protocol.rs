@@ -1,0 +1,375 @@
+//! The protocol of noise-aware inference by levels: what is asked, what a site answers, and what the server reads.
+
+use super::belief::InputBelief;
+use super::design::{InputDesign, LEVELS};
+use super::looks::InputSummary;
+use super::looks::{CentredInputs, FirstLook, LevelPoint, SparseEntries};
+use super::readout::{DRAWS, Evidence, LevelPosterior, LevelReadout, Pace};
+use super::settings::{ServedPrior, first_look_numbers};
+use crate::algorithm::{Algorithm, Answer, Answers, Step, encode, misfit, unlike};
+use crate::client::Summing;
+use crate::linalg::{cholesky, inverse, isometric_weights, packed};
+use crate::method::Parts;
+use crate::solve::Problem;
+use crate::{ClientView, Gaussian, RunError, Stage, Terms, Total};
+use privacy::{Adjacency, Batch, Bounded, Gate, GridVector, PrivacyError, Released};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// Rounds before the levels.
+const LOOKS: usize = 2;
+
+/// Noise-aware logistic regression by levels (`docs/maths/levels.md`).
+///
+/// Nothing is remembered at a site. The state holds what was released, so that everything served is post-processing of it.
+#[derive(Debug)]
+pub struct NoiseAwareLevels {
+    problem: Problem,
+    design: InputDesign,
+    prior: ServedPrior,
+    adjacency: Adjacency,
+    /// Deviation of the noise in a release of each client, by stage.
+    deviations: Vec<Vec<f64>>,
+    summing: Summing,
+    /// Declared rows of each client.
+    rows: Vec<u64>,
+}
+
+/// The sum of one round over all rows, and the deviation of its noise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct HeardSum {
+    values: Vec<f64>,
+    deviation: f64,
+}
+
+/// The server's state: a function of releases.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LevelsState {
+    /// The two looks.
+    looks: Vec<HeardSum>,
+    /// The levels.
+    evidence: Evidence,
+    /// Where the next level is asked.
+    pace: Pace,
+    /// Natural parameters of what is served.
+    served: Vec<f64>,
+}
+
+impl LevelsState {
+    /// Rounds so far.
+    fn rounds(&self) -> usize {
+        self.looks.len() + self.evidence.len()
+    }
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum LevelsQuestion {
+    /// Frequencies, means and squares.
+    FirstLook,
+    /// Second moments of centred and scaled inputs.
+    SecondLook(AskedInputs),
+    /// Scores at a point.
+    Level {
+        /// Which level, from 0.
+        level: u8,
+        /// How rows are centred and scaled.
+        inputs: AskedInputs,
+        /// Coefficients of the inputs as they are.
+        theta: Vec<f64>,
+    },
+}
+
+/// How rows are centred and scaled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AskedInputs {
+    /// m̂ of each input but the intercept.
+    pub centre: Vec<f64>,
+    /// s, the intercept's last.
+    pub scales: Vec<f64>,
+    /// ρ.
+    pub norm: f64,
+}
+
+impl AskedInputs {
+    fn of(inputs: &CentredInputs) -> Self {
+        Self { centre: inputs.centre().to_vec(), scales: inputs.scales().to_vec(), norm: inputs.expected_norm() }
+    }
+
+    fn inputs(&self) -> CentredInputs {
+        CentredInputs::new(self.centre.clone(), self.scales.clone(), self.norm)
+    }
+
+    /// Finite centres, and scales and a norm over 0, for d parameters.
+    fn is_sound(&self, d: usize) -> bool {
+        let positive = |x: &f64| x.is_finite() && *x > 0.0;
+        let lengths = self.centre.len() + 1 == d && self.scales.len() == d;
+        lengths && self.centre.iter().all(|m| m.is_finite()) && self.scales.iter().all(positive) && positive(&self.norm)
+    }
+}
+
+impl NoiseAwareLevels {
+    /// For what was agreed with each client.
+    pub(super) fn new(design: InputDesign, prior: ServedPrior, parts: &Parts<'_>) -> Self {
+        let of = |(openings, terms): (&Vec<crate::Opening>, &Terms)| {
+            let stages = openings.iter().map(|opening| &opening.terms).chain([terms]);
+            stages.map(Terms::noise_deviation).collect()
+        };
+        Self {
+            problem: parts.problem.clone(),
+            design,
+            prior,
+            adjacency: parts.adjacency,
+            deviations: parts.openings.iter().zip(parts.terms).map(of).collect(),
+            summing: parts.summing,
+            rows: parts.rows.to_vec(),
+        }
+    }
+
+    fn dimension(&self) -> usize {
+        self.design.width()
+    }
+
+    /// n: declared rows of all clients.
+    fn all_rows(&self) -> f64 {
+        self.rows.iter().sum::<u64>() as f64
+    }
+
+    /// Numbers that a round releases.
+    fn numbers(&self, stage: usize) -> usize {
+        match stage {
+            0 => first_look_numbers(self.dimension()),
+            1 => packed(self.dimension()),
+            _ => self.dimension() + 1,
+        }
+    }
+
+    /// The sum of a round over all rows. Where clients did not answer, the rows that are missing are taken to be like the others.
+    fn total(&self, stage: usize, answers: &Answers) -> Result<HeardSum, RunError> {
+        let noise =
+            |client: usize| self.deviations.get(client).and_then(|of| of.get(stage)).copied().ok_or_else(misfit);
+        let mut values = vec![0.0; self.numbers(stage)];
+        let mut add = |release: &GridVector| {
+            let sums = release.values();
+            let fits = sums.len() == values.len();
+            values.iter_mut().zip(&sums).for_each(|(value, sum)| *value += sum);
+            if fits { Ok(()) } else { Err(misfit()) }
+        };
+        let (mut variance, mut rows) = (0.0, 0.0);
+        let of = |client: usize| self.rows.get(client).map(|rows| *rows as f64).ok_or_else(misfit);
+        match answers {
+            Answers::Each(each) => {
+                for (client, release) in each {
+                    add(release)?;
+                    variance += noise(*client)?.powi(2);
+                    rows += of(*client)?;
+                }
+            }
+            Answers::Sum { total, from } => {
+                add(total)?;
+                variance = noise(0)?.powi(2) * self.summing.times(from.len());
+                rows = from.iter().map(|client| of(*client)).sum::<Result<f64, _>>()?;
+            }
+        }
+        if rows <= 0.0 {
+            return Err(misfit());
+        }
+        let missing = self.all_rows() / rows;
+        values.iter_mut().for_each(|value| *value *= missing);
+        Ok(HeardSum { values, deviation: missing * variance.sqrt() })
+    }
+
+    /// What the first look says, and the coordinates that follow from it.
+    fn inputs(&self, state: &LevelsState) -> Option<(InputSummary, CentredInputs)> {
+        let (look, first) = (FirstLook::new(&self.design, self.adjacency), state.looks.first()?);
+        let summary = look.read(first.values.get(..look.bound().length)?, first.deviation, self.all_rows())?;
+        let centred = summary.centred();
+        Some((summary, centred))
+    }
+
+    /// Takes in a level: the next point, and what is served.
+    fn read(&self, state: &mut LevelsState, heard: &HeardSum) -> Option<()> {
+        let (summary, inputs) = self.inputs(state)?;
+        let second = state.looks.get(1)?;
+        let belief = InputBelief::new(&summary, &inputs, &second.values, second.deviation)?;
+        let prior = self.problem.family.gaussian(&self.problem.prior.0)?.precision_diagonal();
+        let readout = LevelReadout { design: &self.design, inputs: &inputs, belief: &belief, prior: &prior };
+        state.evidence.add(&inputs, self.all_rows(), &state.pace.point, &heard.values, heard.deviation)?;
+        if state.evidence.len() < LEVELS {
+            let (pace, solution) = readout.advance(&state.evidence, &state.pace)?;
+            state.served = self.natural(&readout.uncentred(&solution))?;
+            state.pace = pace;
+            return Some(());
+        }
+        let released = encode(&(&state.looks, &state.evidence), "releases").ok()?;
+        let draws = belief.draws(Sha256::digest(released).into(), DRAWS)?;
+        let (stated, fitted) = readout.posteriors(&state.evidence, &state.pace.point, &draws)?;
+        state.served = self.natural(match self.prior {
+            ServedPrior::Stated => &stated,
+            ServedPrior::Fitted => &fitted,
+        })?;
+        Some(())
+    }
+
+    fn natural(&self, posterior: &LevelPosterior) -> Option<Vec<f64>> {
+        let d = posterior.mean.len();
+        let precision = inverse(&cholesky(&posterior.covariance, d)?, d);
+        let q = Gaussian::from_precision(posterior.mean.clone(), &precision)?;
+        Some(self.problem.family.natural(&q))
+    }
+
+    /// Adds every row of the batch to the sum that a question asks for.
+    fn sum(
+        &self,
+        question: &LevelsQuestion,
+        seat: &ClientView<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Bounded, PrivacyError> {
+        let rows = seat.shard.rows();
+        let mut batch = Batch::default();
+        gate.batch(rows.len(), &mut batch)?;
+        let (shape, d) = (*gate.shape(), self.dimension());
+        let replaced = self.adjacency == Adjacency::Substitute;
+        let mut sum = match question {
+            LevelsQuestion::FirstLook if replaced => Bounded::non_negative(shape, &batch)?,
+            LevelsQuestion::SecondLook(_) if replaced => Bounded::outer_products(shape, &batch)?,
+            _ => Bounded::examples(shape, &batch)?,
+        };
+        match question {
+            LevelsQuestion::FirstLook => {
+                let (look, mut entries) = (FirstLook::new(&self.design, self.adjacency), SparseEntries::default());
+                for &i in batch.rows() {
+                    look.row(&rows.row(i), &mut entries);
+                    sum.push_sparse(&entries.positions, &entries.values)?;
+                }
+            }
+            LevelsQuestion::SecondLook(asked) => {
+                let (inputs, mut row) = (asked.inputs(), vec![0.0; d]);
+                for &i in batch.rows() {
+                    inputs.second_look_row(&rows.row(i), &mut row);
+                    match replaced {
+                        true => sum.push_outer(&row)?,
+                        false => sum.push(&packed_product(&row))?,
+                    }
+                }
+            }
+            LevelsQuestion::Level { level, inputs, theta } => {
+                let (inputs, mut row) = (inputs.inputs(), vec![0.0; d + 1]);
+                let point = LevelPoint { inputs: &inputs, theta, clip: inputs.clip(usize::from(*level)) };
+                for &i in batch.rows() {
+                    point.row(&rows.row(i), &mut row);
+                    sum.push(&row)?;
+                }
+            }
+        }
+        Ok(sum)
+    }
+}
+
+/// xxᵀ in isometric packing.
+fn packed_product(x: &[f64]) -> Vec<f64> {
+    let entries = (0..x.len()).flat_map(|i| (0..=i).map(move |j| (i, j)));
+    entries.zip(isometric_weights(x.len())).map(|((i, j), weight)| weight * x[i] * x[j]).collect()
+}
+
+impl Algorithm for NoiseAwareLevels {
+    type State = LevelsState;
+    type Query = LevelsQuestion;
+    type Memory = ();
+
+    fn start(&self) -> LevelsState {
+        let prior = self.problem.family.gaussian(&self.problem.prior.0);
+        let precision = prior.map_or_else(Vec::new, |prior| prior.precision_diagonal());
+        LevelsState {
+            looks: Vec::new(),
+            evidence: Evidence::default(),
+            pace: Pace { point: vec![0.0; self.dimension()], precision },
+            served: self.problem.prior.0.clone(),
+        }
+    }
+
+    fn ask(&self, state: &LevelsState) -> LevelsQuestion {
+        let inputs = self.inputs(state).map(|(_, inputs)| inputs);
+        match (state.looks.len(), inputs) {
+            (1, Some(inputs)) => LevelsQuestion::SecondLook(AskedInputs::of(&inputs)),
+            (LOOKS, Some(inputs)) => LevelsQuestion::Level {
+                level: state.evidence.len().min(LEVELS - 1) as u8,
+                theta: inputs.uncentred(&state.pace.point),
+                inputs: AskedInputs::of(&inputs),
+            },
+            _ => LevelsQuestion::FirstLook,
+        }
+    }
+
+    fn stage(&self, query: &LevelsQuestion) -> Option<Stage> {
+        Some(match query {
+            LevelsQuestion::FirstLook => Stage::Opening(0),
+            LevelsQuestion::SecondLook(_) => Stage::Opening(1),
+            LevelsQuestion::Level { level, .. } if usize::from(*level) + 1 < LEVELS => Stage::Opening(level + 2),
+            LevelsQuestion::Level { .. } => Stage::Main,
+        })
+    }
+
+    fn check(&self, query: &LevelsQuestion, (): &(), seat: &ClientView<'_>) -> Result<(), PrivacyError> {
+        let d = self.dimension();
+        let (stage, sound) = match query {
+            LevelsQuestion::FirstLook => (0, true),
+            LevelsQuestion::SecondLook(inputs) => (1, inputs.is_sound(d)),
+            LevelsQuestion::Level { level, inputs, theta } => {
+                let point = theta.len() == d && theta.iter().all(|t| t.is_finite());
+                (LOOKS + usize::from(*level), point && inputs.is_sound(d) && usize::from(*level) < LEVELS)
+            }
+        };
+        if !sound {
+            return Err(unlike("a look, or one of the levels with finite centres, scales over 0 and a finite point"));
+        }
+        let shape = &seat.terms.shape;
+        if shape.dimension() != self.numbers(stage) || seat.terms.event.adjacency() != self.adjacency {
+            return Err(PrivacyError::Shape {
+                found: format!("agreed sums of {} numbers", shape.dimension()),
+                expected: format!("{}, as many as this round releases", self.numbers(stage)),
+            });
+        }
+        match (query, self.adjacency) {
+            (LevelsQuestion::SecondLook(_), Adjacency::Substitute) => Bounded::check_outer_products(shape),
+            _ => Ok(()),
+        }
+    }
+
+    fn answer(
+        &self,
+        query: &Released<LevelsQuestion>,
+        (): &(),
+        seat: &ClientView<'_>,
+        gate: &mut dyn Gate,
+    ) -> Result<Answer<()>, PrivacyError> {
+        let sum = self.sum(query.get(), seat, gate)?;
+        Ok(Answer { outgoing: gate.send(&sum)?, draft: () })
+    }
+
+    fn fold(&self, mut state: LevelsState, answers: &Answers) -> Result<Step<LevelsState>, RunError> {
+        let heard = self.total(state.rounds(), answers)?;
+        match state.looks.len() {
+            LOOKS => self.read(&mut state, &heard).ok_or_else(misfit)?,
+            _ => state.looks.push(heard),
+        }
+        let applied = match answers {
+            // A receipt says that an answer was kept, and nothing else.
+            Answers::Each(each) => each.iter().map(|(_, answer)| Total::zeros(0, answer.grid())).collect(),
+            Answers::Sum { total, .. } => vec![Total::zeros(0, total.grid())],
+        };
+        Ok(Step { state, applied })
+    }
+
+    fn fits(&self, state: &LevelsState, client: usize, answer: &GridVector) -> bool {
+        client < self.rows.len() && answer.units().len() == self.numbers(state.rounds())
+    }
+
+    fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {
+        Ok(())
+    }
+
+    fn posterior(&self, state: &LevelsState) -> Vec<f64> {
+        state.served.clone()
+    }
+}

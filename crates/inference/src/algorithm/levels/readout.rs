@@ -1,0 +1,232 @@
+//! From released levels to the next point, and to the posterior that is served.
+//!
+//! Two readouts of the same releases. Under the stated prior the posterior is for coefficients and their intervals; what is not
+//! known of the inputs' covariance is integrated by draws. Under a prior whose precision is fitted to the releases, never below the
+//! stated one, it is for prediction: its intervals are too narrow. Both take the same draws.
+//!
+//! The stated precision may differ between coefficients: a fitted prior multiplies those of numbers by one factor, those of flags and
+//! levels by another, and leaves the intercept's. With one precision for all this is the rule of the note.
+
+use super::belief::InputBelief;
+use super::design::{InputDesign, WEIGHT};
+use super::looks::CentredInputs;
+use super::moments::InputMoments;
+use super::solve::{Effort, Level, PriorPrecision, Solution, solve};
+use crate::linalg::{packed, place, symmetric_times};
+use serde::{Deserialize, Serialize};
+
+/// Draws of the inputs' covariance.
+pub const DRAWS: usize = 12;
+/// Steps of expectation maximisation for the fitted prior.
+const FITTING: usize = 6;
+/// Rows that the stated prior counts for in the fit, for each group.
+const PRIOR_COUNT: f64 = 1.0;
+/// Share of the fitted factor that is used while levels are still asked.
+const CAUTIOUS: f64 = 0.5;
+/// Least mean weight of level 0.
+const LEAST_FIRST_WEIGHT: f64 = 0.25;
+/// How far a draw's mode may be from the centre, in standard deviations.
+const MOST_DEVIATIONS: f64 = 4.0;
+
+/// A released mean weight.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct MeanWeight {
+    value: f64,
+    precision: f64,
+}
+
+/// The released levels.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    levels: Vec<Level>,
+    weights: Vec<MeanWeight>,
+}
+
+impl Evidence {
+    /// How many levels there are.
+    pub fn len(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// True before the first.
+    pub fn is_empty(&self) -> bool {
+        self.levels.is_empty()
+    }
+
+    /// The levels so far.
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// Takes in the sum that was released at `point`, coefficients of z, of n rows; each coordinate has noise of this
+    /// standard deviation. None if the sum has another length or is not finite.
+    pub fn add(&mut self, inputs: &CentredInputs, rows: f64, point: &[f64], sum: &[f64], deviation: f64) -> Option<()> {
+        let (d, clip) = (inputs.width(), inputs.clip(self.len()));
+        if sum.len() != d + 1 || point.len() != d || sum.iter().any(|v| !v.is_finite()) {
+            return None;
+        }
+        let unit = WEIGHT * rows;
+        let precision = (unit / deviation) * (unit / deviation);
+        self.weights.push(MeanWeight { value: sum[d] / unit + 0.5, precision });
+        let units: Vec<f64> = inputs.scales().iter().map(|s| clip / (s * self.mean_weight())).collect();
+        let score = sum.iter().zip(&units).map(|(u, unit)| u * unit).collect();
+        let noise = units.iter().map(|unit| (deviation * unit) * (deviation * unit)).collect();
+        self.levels.push(Level { point: point.to_vec(), score, noise });
+        Some(())
+    }
+
+    /// κ of the newest level: its own at level 0, .25 at least; then the mean of all later ones by precision, between that of level
+    /// 0 and 1.
+    fn mean_weight(&self) -> f64 {
+        let Some((first, later)) = self.weights.split_first() else { return 1.0 };
+        let least = first.value.clamp(LEAST_FIRST_WEIGHT, 1.0);
+        let total: f64 = later.iter().map(|weight| weight.precision).sum();
+        if later.is_empty() {
+            return least;
+        }
+        (later.iter().map(|weight| weight.precision * weight.value).sum::<f64>() / total).clamp(least, 1.0)
+    }
+}
+
+/// Where the next level is asked, and under which prior it was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pace {
+    /// θ, coefficients of z.
+    pub point: Vec<f64>,
+    /// Precision of the prior for each coefficient of x.
+    pub precision: Vec<f64>,
+}
+
+/// A Gaussian for the coefficients of x, the intercept's last.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LevelPosterior {
+    /// Mean.
+    pub mean: Vec<f64>,
+    /// Covariance, packed.
+    pub covariance: Vec<f64>,
+}
+
+/// What all readouts of a run share.
+#[derive(Debug, Clone, Copy)]
+pub struct LevelReadout<'a> {
+    /// Kinds of inputs.
+    pub design: &'a InputDesign,
+    /// Centres and scales.
+    pub inputs: &'a CentredInputs,
+    /// What is known of the inputs' covariance.
+    pub belief: &'a InputBelief,
+    /// p₀: stated precision of the prior N(0, 1/p₀) for each coefficient of x.
+    pub prior: &'a [f64],
+}
+
+impl LevelReadout<'_> {
+    /// Level 0 is asked at 0.
+    pub fn start(&self) -> Pace {
+        Pace { point: vec![0.0; self.inputs.width()], precision: self.prior.to_vec() }
+    }
+
+    fn under(&self, precision: &[f64]) -> PriorPrecision {
+        PriorPrecision::new(precision, self.inputs.centre())
+    }
+
+    fn solved(&self, evidence: &Evidence, precision: &[f64], start: &[f64]) -> Option<Solution> {
+        let (mean, prior) = (self.belief.mean(), self.under(precision));
+        solve(&mean, Some(self.belief), evidence.levels(), &prior, start, Effort::FULL)
+    }
+
+    /// The next point, given all levels so far, and what they say under the prior of this pace.
+    pub fn advance(&self, evidence: &Evidence, pace: &Pace) -> Option<(Pace, Solution)> {
+        let solution = self.solved(evidence, &pace.precision, &pace.point)?;
+        let precision = self.fitted(&solution, CAUTIOUS);
+        Some((Pace { point: solution.point.clone(), precision }, solution))
+    }
+
+    /// p = λp₀ with λ = max(1, share·(k + 1)/(Σ p₀(θ² + var) + 1)), for the k numbers, and again for the k flags and levels.
+    ///
+    /// One step of expectation maximisation for the precision of a group, with one more coefficient that is as the prior says.
+    pub fn fitted(&self, solution: &Solution, share: f64) -> Vec<f64> {
+        let mut fitted = self.prior.to_vec();
+        for group in [0..self.design.numbers(), self.design.numbers()..self.design.inputs()] {
+            let square = |j: usize| solution.point[j] * solution.point[j] + solution.covariance[place(j, j)];
+            let expected: f64 = group.clone().map(|j| self.prior[j] * square(j)).sum();
+            let factor = share * (group.len() as f64 + PRIOR_COUNT) / (expected + PRIOR_COUNT);
+            fitted[group].iter_mut().for_each(|p| *p *= factor.max(1.0));
+        }
+        fitted
+    }
+
+    /// The readout under these precisions, with draws of the inputs: mean of P_s⁻¹ plus covariance of θ_s about their mean.
+    ///
+    /// The centre is that of the mean covariance, and each θ_s is limited to four standard deviations from it.
+    pub fn integrated(
+        &self,
+        evidence: &Evidence,
+        precision: &[f64],
+        start: &[f64],
+        draws: &[InputMoments],
+    ) -> Option<Solution> {
+        let centre = self.solved(evidence, precision, start)?;
+        if draws.len() < 2 {
+            return Some(centre);
+        }
+        let prior = self.under(precision);
+        let drawn = |inputs: &InputMoments| {
+            let mut solution = solve(inputs, None, evidence.levels(), &prior, &centre.point, Effort::DRAW)?;
+            for (j, (theta, middle)) in solution.point.iter_mut().zip(&centre.point).enumerate() {
+                let most = MOST_DEVIATIONS * solution.covariance[place(j, j)].sqrt();
+                *theta = middle + (*theta - middle).clamp(-most, most);
+            }
+            Some(solution)
+        };
+        let solutions: Vec<Solution> = draws.iter().map(drawn).collect::<Option<_>>()?;
+        let covariance = total_covariance(&solutions, centre.point.len());
+        Some(Solution { point: centre.point, covariance })
+    }
+
+    /// Both readouts: q under the stated prior, for intervals, and q⁺ under the fitted one, for prediction.
+    pub fn posteriors(
+        &self,
+        evidence: &Evidence,
+        start: &[f64],
+        draws: &[InputMoments],
+    ) -> Option<(LevelPosterior, LevelPosterior)> {
+        let stated = self.integrated(evidence, self.prior, start, draws)?;
+        let mut precision = self.fitted(&stated, 1.0);
+        let mut solution = stated.clone();
+        for _ in 1..FITTING {
+            solution = self.solved(evidence, &precision, &solution.point)?;
+            precision = self.fitted(&solution, 1.0);
+        }
+        let fitted = self.integrated(evidence, &precision, &solution.point, draws)?;
+        Some((self.uncentred(&stated), self.uncentred(&fitted)))
+    }
+
+    /// For coefficients of x: θ = Tᵀθ_z and TᵀΣT, where T is the identity but for −m̂ in the intercept's column.
+    pub fn uncentred(&self, solution: &Solution) -> LevelPosterior {
+        let (centre, last) = (self.inputs.centre(), self.inputs.width() - 1);
+        let mut weights: Vec<f64> = centre.iter().map(|m| -m).collect();
+        weights.push(1.0);
+        let row = symmetric_times(&solution.covariance, &weights);
+        let mut covariance = solution.covariance.clone();
+        covariance[place(last, 0)..].copy_from_slice(&row);
+        covariance[place(last, last)] = row.iter().zip(&weights).map(|(a, b)| a * b).sum();
+        LevelPosterior { mean: self.inputs.uncentred(&solution.point), covariance }
+    }
+}
+
+/// Mean of the covariances plus covariance of the points, packed; two solutions at least.
+fn total_covariance(solutions: &[Solution], d: usize) -> Vec<f64> {
+    let count = solutions.len() as f64;
+    let mut mean = vec![0.0; d];
+    solutions.iter().for_each(|s| mean.iter_mut().zip(&s.point).for_each(|(m, t)| *m += t / count));
+    let mut total = vec![0.0; packed(d)];
+    for solution in solutions {
+        total.iter_mut().zip(&solution.covariance).for_each(|(sum, v)| *sum += v / count);
+        let off: Vec<f64> = solution.point.iter().zip(&mean).map(|(t, m)| t - m).collect();
+        for i in 0..d {
+            let line = &mut total[place(i, 0)..=place(i, i)];
+            line.iter_mut().zip(&off).for_each(|(sum, other)| *sum += off[i] * other / (count - 1.0));
+        }
+    }
+    total
+}
