@@ -12,7 +12,7 @@ use std::ops::Range;
 /// ```
 /// use inference::InputLayout;
 /// // A number, a flag, a category of three levels and an intercept.
-/// let layout = InputLayout::new(6, 1)?.with_blocks(vec![2..5])?.with_intercept();
+/// let layout = InputLayout::new(6, 1)?.with_blocks([2..5])?.with_intercept();
 /// assert_eq!((layout.flags().collect::<Vec<_>>(), layout.intercept()), (vec![1], Some(5)));
 /// # Ok::<(), inference::DataError>(())
 /// ```
@@ -37,7 +37,8 @@ impl InputLayout {
     }
 
     /// The same, with these inputs as the levels of categories: in order, none empty, none among the numbers, none twice.
-    pub fn with_blocks(self, blocks: Vec<Range<usize>>) -> Result<Self, DataError> {
+    pub fn with_blocks(self, blocks: impl IntoIterator<Item = Range<usize>>) -> Result<Self, DataError> {
+        let blocks: Vec<Range<usize>> = blocks.into_iter().collect();
         let starts = blocks.iter().map(|block| block.start).chain([self.width]).skip(1);
         let apart = blocks.iter().zip(starts).all(|(block, next)| !block.is_empty() && block.end <= next);
         if !apart || blocks.first().is_some_and(|first| first.start < self.numbers) {
@@ -99,16 +100,16 @@ mod tests {
     #[test]
     fn blocks_that_meet_leave_the_width_or_hold_numbers_are_refused() {
         let layout = || InputLayout::new(8, 2).unwrap();
-        for blocks in [vec![1..3], vec![2..5, 4..6], vec![6..9], vec![3..3], vec![5..7, 2..4]] {
+        for blocks in [[1..3, 3..5], [2..5, 4..6], [3..5, 6..9], [3..3, 4..5], [5..7, 2..4]] {
             assert!(layout().with_blocks(blocks.clone()).is_err(), "{blocks:?}");
         }
-        let layout = layout().with_blocks(vec![2..4, 5..7]).unwrap().with_intercept();
+        let layout = layout().with_blocks([2..4, 5..7]).unwrap().with_intercept();
         assert_eq!((layout.flags().collect::<Vec<_>>(), layout.intercept()), (vec![4], Some(7)));
     }
 
     #[test]
     fn a_level_or_a_number_is_no_intercept() {
-        let all = InputLayout::new(4, 2).unwrap().with_blocks(vec![2..4]).unwrap().with_intercept();
+        let all = InputLayout::new(4, 2).unwrap().with_blocks(std::iter::once(2..4)).unwrap().with_intercept();
         assert_eq!((all.intercept(), InputLayout::new(2, 2).unwrap().with_intercept().intercept()), (None, None));
     }
 }

@@ -305,7 +305,7 @@ fn promised(method: &Method, promise: &Promise, releases: &Releases) -> Result<(
         return Err(Conflict::new("site_intercept", NOT_TOGETHER, what, "use aggregator = \"none\", or leave it out"));
     }
     releases.all().try_for_each(|release| one_release(promise, release, method.algorithm.batch_key()))?;
-    clip(promise, &releases)
+    clip(promise, releases)
 }
 
 /// A release against the theorems of the privacy crate.

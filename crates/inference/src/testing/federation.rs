@@ -23,7 +23,7 @@ pub fn uniform(rng: &mut ChaCha20Rng) -> f64 {
 /// Two numbers, a category of two levels, and an intercept; outcomes 0 or 1 that depend on them.
 pub fn rows(count: usize, seed: u64) -> Rows {
     let mut rng = rng(seed);
-    let layout = InputLayout::new(5, 2).and_then(|layout| layout.with_blocks(vec![2..4])).unwrap();
+    let layout = InputLayout::new(5, 2).and_then(|layout| layout.with_blocks(std::iter::once(2..4))).unwrap();
     let mut rows = Rows::of(layout.with_intercept());
     for _ in 0..count {
         let x = [uniform(&mut rng), uniform(&mut rng)];
