@@ -1,7 +1,7 @@
 //! Small made-up federations, on which laws are tried.
 
 use crate::plan::Costs;
-use crate::{Built, InputLayout, Method, Model, RecordId, Row, RowKeys, Rows, Shard, Simulation, Site};
+use crate::{Built, InputLayout, Method, Model, RecordId, Row, RowKeys, Rows, RunError, Shard, Simulation, Site};
 use chacha20::ChaCha20Rng;
 use privacy::Grant;
 use rand_core::{Rng, SeedableRng};
@@ -58,9 +58,20 @@ pub fn simulation<'a>(method: &'a Method, model: &Arc<dyn Model>, sites: &'a [Si
     Simulation { method, sites, test, model, prior_precision: 1.0, seed: 11, data: [0; 32], costs }
 }
 
+/// The method's parts.
+///
+/// # Panics
+/// Where the method is refused, with its name, what is refused and the hint.
+pub fn built(simulation: &Simulation<'_>) -> Built {
+    simulation.build().unwrap_or_else(|error| {
+        let hint = if let RunError::Conflict(conflict) = &error { conflict.hint.as_str() } else { "" };
+        panic!("{}: {error} {hint}", simulation.method.name)
+    })
+}
+
 /// The method's parts, with ledgers that take any number of charges: opening one costs more than a round.
 pub fn unlimited(simulation: &Simulation<'_>) -> Built {
-    let mut built = simulation.build().unwrap_or_else(|error| panic!("{}: {error}", simulation.method.name));
+    let mut built = built(simulation);
     built.grants.fill(Grant::Unlimited);
     built
 }

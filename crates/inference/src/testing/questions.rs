@@ -1,6 +1,6 @@
 //! Questions and terms that no honest server sends are refused before the ledger is charged, and alike whatever the rows hold.
 
-use super::{rows, simulation, site, sites};
+use super::{built, rows, simulation, site, sites};
 use crate::message::Ask;
 use crate::settings::SecureNoise;
 use crate::{Built, Client, Method, Model, Row, RowKeys, Rows, Shard, SimulationContext, Site, Stage, Summing, Terms};
@@ -47,7 +47,7 @@ pub fn refuses_questions_before_the_charge(
     let mut bare = Rows::new(5, 2).unwrap();
     bare.push(Row { numbers: &[0.0, 0.0], ones: &[], outcome: 0.0 }).unwrap();
     let bare = site("bare", bare);
-    let built = simulation(method, model, &sites, &test).build().unwrap();
+    let built = built(&simulation(method, model, &sites, &test));
     let right = right_question(&built);
     for (what, query) in wrong(&right) {
         let replies = [&sites[0], &sites[1], &bare].map(|s| reply(&built, &built.terms[0], built.summing, s, &query));
@@ -118,7 +118,7 @@ pub fn refuses_other_terms(method: &Method, model: &Arc<dyn Model>) -> BTreeSet<
     let (sites, test) = (sites(), rows(2, 1));
     let keys = RowKeys::of_slots((0..40).collect());
     let bare = Site { name: "no ids".into(), shard: Shard::new(rows(40, 1), keys).unwrap(), own: Vec::new() };
-    let built = simulation(method, model, &sites, &test).build().unwrap();
+    let built = built(&simulation(method, model, &sites, &test));
     let right = right_question(&built);
     let mut tried = BTreeSet::new();
     for (what, terms, summing, site) in other_terms(method, &built, &sites[0], &bare) {

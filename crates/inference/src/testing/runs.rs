@@ -1,7 +1,7 @@
 //! Laws of whole runs: repeatable, the same over a wire, never without a charge, ended by the budget.
 
 use super::{
-    Altered, Reply, Shutting, has_own_factors, rows, simulation, sites, total_is_the_sum_of_factors, unlimited,
+    Altered, Reply, Shutting, built, has_own_factors, rows, simulation, sites, total_is_the_sum_of_factors, unlimited,
 };
 use crate::algorithm::{Answers, Protocol};
 use crate::message::{Direct, Link, Loopback};
@@ -66,7 +66,7 @@ pub fn stops_when_the_budget_is_spent(method: &Method, model: &Arc<dyn Model>) {
     let Some(promise) = method.promise.filter(|_| !method.algorithm.releases(1).reused) else { return };
     let (sites, test) = (sites(), rows(30, 9));
     let simulation = simulation(method, model, &sites, &test);
-    let built = simulation.build().unwrap_or_else(|error| panic!("{}: {error}", method.name));
+    let built = built(&simulation);
     let mut drive = simulation.start(&built, &Direct, None).unwrap();
     let most = 100.max(10 * method.most_rounds());
     while drive.round().unwrap() == Progress::Moved {

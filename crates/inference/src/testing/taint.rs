@@ -1,6 +1,6 @@
 //! Taint: at a gate that makes marks of everything, whatever a client sends and remembers is a function of the marks alone.
 
-use super::{rows, simulation, site, sites};
+use super::{built, rows, simulation, site, sites};
 use crate::release::Numbers;
 use crate::{Built, ClientView, Method, Model, Shard, Terms};
 use privacy::{Batch, Bounded, Gate, Grid, Mechanism, OpenGate, Outgoing, PrivacyError, Released, Shape};
@@ -85,7 +85,7 @@ fn answer_of(built: &Built, shard: &Shard, terms: &Terms) -> (Vec<i64>, Vec<u8>,
 pub fn sends_what_its_gate_made(method: &Method, model: &Arc<dyn Model>) {
     let (sites, test) = (sites(), rows(2, 1));
     let alike = site("of as many rows", rows(sites[0].shard.len(), 77));
-    let built = simulation(method, model, &sites, &test).build().unwrap();
+    let built = built(&simulation(method, model, &sites, &test));
     let releases = method.algorithm.releases(1);
     let by_rows = matches!(releases.main.numbers, Numbers::PerRow(_));
     let openings = built.openings[0].iter().map(|opening| &opening.terms);
