@@ -87,14 +87,7 @@ pub(crate) fn build_with(
         None => vec![Grant::Unlimited; rows.len()],
         Some(promise) => plan.clients.iter().map(|c| c.grant(promise)).collect::<Result<_, _>>()?,
     };
-    let summing = match method.promise.map(|p| p.aggregator) {
-        None | Some(Aggregator::None) => Summing::Nobody,
-        Some(Aggregator::Curator) => Summing::Curator,
-        Some(Aggregator::SecureSum(SecureSumSettings { nodes, noise, colluders, dropouts })) => {
-            let cohort = Cohort::new(rows.len() as u64, colluders, dropouts)?;
-            Summing::Secure { cohort, nodes, noise }
-        }
-    };
+    let summing = summing(method, rows.len())?;
     let protocol = method.algorithm.build(&Parts {
         problem: &problem,
         inputs,
@@ -108,6 +101,18 @@ pub(crate) fn build_with(
     })?;
     let rates = rows.iter().map(|&n| rate(method.schedule, n)).collect();
     Ok(Built { protocol, problem, home, terms, openings, grants, summing, rates, plan })
+}
+
+/// Who adds up the answers of so many clients.
+pub(crate) fn summing(method: &Method, clients: usize) -> Result<Summing, PrivacyError> {
+    Ok(match method.promise.map(|p| p.aggregator) {
+        None | Some(Aggregator::None) => Summing::Nobody,
+        Some(Aggregator::Curator) => Summing::Curator,
+        Some(Aggregator::SecureSum(SecureSumSettings { nodes, noise, colluders, dropouts })) => {
+            let cohort = Cohort::new(clients as u64, colluders, dropouts)?;
+            Summing::Secure { cohort, nodes, noise }
+        }
+    })
 }
 
 /// The problem with a site-specific intercept as its last parameter.
@@ -129,7 +134,12 @@ fn rate(schedule: Schedule, rows: u64) -> f64 {
 
 /// What is agreed with each client: the planned event, or an open one. Weights follow declared rows, where rows are the
 /// unit, and are equal where clients are.
-fn terms(method: &Method, plan: &MethodPlan, rows: &[u64], dimension: usize) -> Result<Vec<Terms>, RunError> {
+pub(crate) fn terms(
+    method: &Method,
+    plan: &MethodPlan,
+    rows: &[u64],
+    dimension: usize,
+) -> Result<Vec<Terms>, RunError> {
     let by_client = method.promise.is_some_and(|p| p.unit == Unit::Client);
     let all = if by_client { rows.len() as f64 } else { rows.iter().sum::<u64>() as f64 };
     rows.iter()

@@ -82,6 +82,11 @@ pub trait AlgorithmSettings: fmt::Debug + Canonical + Send + Sync {
         Ok(())
     }
 
+    /// Refuses planned noise with which it has no meaning.
+    fn check_noise(&self, _terms: &[Terms], _summing: Summing, _rows: &[u64]) -> Result<(), RunError> {
+        Ok(())
+    }
+
     /// Refuses inputs with an intercept where it would be cut, and without one where it is needed.
     fn check_intercept(&self, _there: bool) -> Result<(), Conflict> {
         Ok(())
@@ -166,7 +171,7 @@ pub struct BoundWords {
     pub rows: String,
     /// What the noise of the last stage is on; the bound is put in place of `{}`.
     pub sums: String,
-    /// The same of the stage before it.
+    /// The same of the stage before it; not shown where there is none.
     pub first_sums: String,
 }
 

@@ -11,13 +11,13 @@ pub use costs::Costs;
 pub(crate) use costs::Spent;
 pub use opening::PlannedStage;
 
-use crate::RunError;
 use crate::describe::{Conflict, NOT_TOGETHER};
 use crate::method::Method;
 use crate::release::{Bound, OpeningRelease, Releases};
 use crate::settings::{
     Aggregator, Batching, Claim, Clip, DeltaRule, Noise, Promise, Schedule, SecureNoise, SecureSumSettings,
 };
+use crate::{RunError, build};
 use privacy::accounting::moments::Moments;
 use privacy::accounting::{Pld, calibrate};
 use privacy::{
@@ -73,7 +73,12 @@ pub fn plan_with(costs: &Costs, method: &Method, clients: &[u64], dimension: usi
     let paid = planned.iter().fold(0_u64, |sum, client| sum.saturating_add(client.charges()));
     let messages = if method.promise.is_some() && !free { asked.min(paid) } else { asked };
     let bytes_per_message = message_bytes(method, clients, dimension);
-    Ok(MethodPlan { clients: planned, rounds, messages, bytes_per_message })
+    let plan = MethodPlan { clients: planned, rounds, messages, bytes_per_message };
+    if method.promise.is_some() {
+        let terms = build::terms(method, &plan, clients, dimension)?;
+        method.algorithm.check_noise(&terms, build::summing(method, clients.len())?, clients)?;
+    }
+    Ok(plan)
 }
 
 /// Bytes of one number in a message, without its envelope.

@@ -20,6 +20,7 @@ mod laws;
 mod lying_descriptions;
 mod mutants;
 mod noise_aware;
+mod own_sampler;
 mod questions;
 mod record_play;
 mod seeded;

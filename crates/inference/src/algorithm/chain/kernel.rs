@@ -40,11 +40,18 @@ pub enum KernelQuestion {
 pub enum Taken {
     /// Still on its way.
     On(Walk),
-    /// At the next draw.
+    /// At the next draw, from which the next iteration begins.
     At(Vec<f64>),
+    /// At the next draw, `theta` of this walk, and already on the way to the one after: a kernel that keeps its momentum.
+    Moving(Walk),
 }
 
 /// One way to move. Its law: with answers without noise, or with noise of the variance that it knows, the target stays as it is.
+///
+/// An iteration is [`begin`](Self::begin), then [`ask`](Self::ask) and [`take`](Self::take) until a draw is reached. Each
+/// question is one release, and the [`Sampler`] states which ones an iteration asks: one log-ratio
+/// ([`ratio_variance`](Sampler::ratio_variance)); slopes and then one log-ratio ([`leaps`](Sampler::leaps)); or, with neither, one
+/// slope. A site refuses any other question before it is charged.
 pub trait Kernel: fmt::Debug + Send + Sync {
     /// The beginning of an iteration at θ.
     fn begin(&self, target: &Target, theta: Vec<f64>, coins: &mut Coins) -> Walk;
@@ -52,16 +59,15 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     /// What is asked now.
     fn ask(&self, walk: &Walk) -> KernelQuestion;
 
-    /// Whether both kinds of questions are asked, so that slopes are on terms of their own.
-    fn asks_both(&self) -> bool {
-        false
-    }
-
     /// What follows from the answer: the (tempered) sum over all rows, noise included.
     fn take(&self, target: &Target, walk: Walk, heard: &[f64], coins: &mut Coins) -> Taken;
 }
 
 /// How a chain moves, as a study states it: the settings from which a [`Kernel`] is made.
+///
+/// The settings derive `Serialize`: their bytes tell runs apart. The privacy cost follows from what an iteration asks for. Sums
+/// of slopes are clipped to `privacy.clip`, and [`ChainNoise::of_slopes`] is the variance of their noise. Log-ratios have no clip:
+/// their bound is chosen so that the noise has the variance that [`ratio_variance`](Self::ratio_variance) states.
 pub trait Sampler: fmt::Debug + Canonical + Send + Sync {
     /// How it is found and read.
     fn descriptor(&self) -> &'static Descriptor<dyn Sampler>;
@@ -85,7 +91,7 @@ pub trait Sampler: fmt::Debug + Canonical + Send + Sync {
     /// Refuses settings without a meaning, and ways to draw rows that its theorem does not cover.
     fn check(&self, batch: Batching) -> Result<(), Conflict>;
 
-    /// What moves the chain, given the noise in the answers.
+    /// What moves the chain, given the noise in the answers. Refuses noise that it cannot use; `plan` refuses it then, too.
     fn kernel(&self, noise: &ChainNoise<'_>) -> Result<Box<dyn Kernel>, RunError>;
 }
 
@@ -99,7 +105,7 @@ pub struct Leaps {
 }
 
 /// `chain.step`
-pub(super) const STEP: Key = Key {
+pub const STEP: Key = Key {
     name: "step",
     about: "standard deviation of a proposal, or length of a step",
     kind: ValueKind::Positive,
@@ -107,22 +113,22 @@ pub(super) const STEP: Key = Key {
     example: "0.1",
 };
 
-/// Refuses numbers that are not over 0.
-pub(super) fn over_zero(named: &[(&str, f64)]) -> Result<(), Conflict> {
+/// Refuses numbers that are not over 0, by their keys in `chain`.
+pub fn over_zero(named: &[(&str, f64)]) -> Result<(), Conflict> {
     match named.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
         None => Ok(()),
         Some((key, value)) => {
             let what = format!("chain.{key} is {value}, expected a finite number over 0");
-            Err(Conflict::new(format!("chain.{key}"), VALUE, what, "for example step = 0.1"))
+            Err(Conflict::new(format!("chain.{key}"), VALUE, what, format!("for example {key} = 1")))
         }
     }
 }
 
-/// Refuses batches, where a sampler asks all rows.
-pub(super) fn all_rows(batch: Batching) -> Result<(), Conflict> {
+/// Refuses batches, where the sampler of this name asks all rows.
+pub fn all_rows(sampler: &str, batch: Batching) -> Result<(), Conflict> {
     if batch == Batching::All {
         return Ok(());
     }
-    let what = "the penalty and Hamiltonian samplers ask all rows";
+    let what = format!("the {sampler} sampler asks all rows");
     Err(Conflict::new("chain.batch", crate::describe::NOT_TOGETHER, what, "leave batch out"))
 }

@@ -39,6 +39,8 @@ pub struct Chain {
     pub target: Target,
     /// How a chain moves.
     pub kernel: Box<dyn Kernel>,
+    /// Whether the kernel asks for slopes and log-ratios, so that slopes are on terms of their own.
+    pub asks_both: bool,
     /// T: iterations of each chain.
     pub iterations: u64,
     /// Iterations at the start of each chain that are not served.
@@ -237,7 +239,7 @@ impl Algorithm for Chain {
     fn stage(&self, query: &ChainQuestion) -> Option<Stage> {
         Some(match query {
             ChainQuestion::Learning(_) => Stage::Opening(0),
-            ChainQuestion::Step(KernelQuestion::Slope { .. }) if self.kernel.asks_both() => Stage::Opening(0),
+            ChainQuestion::Step(KernelQuestion::Slope { .. }) if self.asks_both => Stage::Opening(0),
             _ => Stage::Main,
         })
     }
@@ -297,19 +299,20 @@ impl Algorithm for Chain {
             state.walk = self.beginning(None, state.climb.as_ref(), &mut coins);
             return Ok(Step { state, applied: Vec::new() });
         }
-        state.walk = match self.kernel.take(&self.target, state.walk, &heard, &mut coins) {
-            Taken::On(walk) => walk,
-            Taken::At(theta) => {
-                if state.done % self.iterations >= self.warm_up {
-                    state.summary.add(&theta);
-                }
-                state.done += 1;
-                state.last.clone_from(&theta);
-                match state.done % self.iterations {
-                    0 => self.beginning(state.learnt.as_ref(), state.climb.as_ref(), &mut coins),
-                    _ => self.kernel.begin(&self.target, theta, &mut coins),
-                }
-            }
+        let (draw, next) = match self.kernel.take(&self.target, state.walk, &heard, &mut coins) {
+            Taken::On(walk) => return Ok(Step { state: ChainState { walk, ..state }, applied: Vec::new() }),
+            Taken::At(theta) => (theta, None),
+            Taken::Moving(walk) => (walk.theta.clone(), Some(walk)),
+        };
+        if state.done % self.iterations >= self.warm_up {
+            state.summary.add(&draw);
+        }
+        state.done += 1;
+        state.last.clone_from(&draw);
+        state.walk = match (state.done % self.iterations, next) {
+            (0, _) => self.beginning(state.learnt.as_ref(), state.climb.as_ref(), &mut coins),
+            (_, Some(walk)) => walk,
+            (_, None) => self.kernel.begin(&self.target, draw, &mut coins),
         };
         Ok(Step { state, applied: Vec::new() })
     }

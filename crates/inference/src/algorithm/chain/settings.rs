@@ -2,9 +2,9 @@
 
 use super::noise::ChainNoise;
 use super::{Beginning, Chain, Sampler, Target};
-use crate::RunError;
 use crate::algorithm::pvi::COVARIANCE_KEY;
 use crate::algorithm::{GlobalVi, Protocol};
+use crate::client::Summing;
 use crate::describe::{
     Allowed, Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Pacing, Reading,
     Registered, STRAY, VALUE, ValueKind, resolve,
@@ -13,6 +13,7 @@ use crate::method::{AlgorithmSettings, BoundWords, Description, DrawPlan, Method
 use crate::release::{Bound, BudgetShare, Clipped, Numbers, OpeningRelease, Release, Releases};
 use crate::settings::{Aggregator, Batching, Covariance, Local, Noise, Optimiser, Promise, Rounds};
 use crate::solve::{Prior, Problem};
+use crate::{RunError, Terms};
 use privacy::{Adjacency, Grain, Unit};
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
@@ -301,6 +302,12 @@ impl ChainSettings {
         Ok(())
     }
 
+    /// The noise in the answers of clients with these terms and numbers of rows.
+    fn noise<'a>(&self, terms: &'a [Terms], summing: Summing, rows: &[u64]) -> ChainNoise<'a> {
+        let all = rows.iter().sum::<u64>() as f64;
+        ChainNoise { terms, summing, temper: self.counts_as.map_or(1.0, |rows| rows as f64 / all) }
+    }
+
     /// Where chains start: a variational posterior is mean-field, and its gradients are of all rows, tempered as the chain is.
     fn beginning(&self, problem: &Problem, noise: &ChainNoise<'_>) -> Beginning {
         match self.start {
@@ -441,6 +448,10 @@ impl AlgorithmSettings for ChainSettings {
         Ok(())
     }
 
+    fn check_noise(&self, terms: &[Terms], summing: Summing, rows: &[u64]) -> Result<(), RunError> {
+        self.sampler.kernel(&self.noise(terms, summing, rows)).map(|_| ())
+    }
+
     fn draws(&self) -> Option<DrawPlan> {
         let Self { iterations, chains, warm_up, counts_as, .. } = *self;
         Some(DrawPlan { iterations, chains, warm_up, counts_as })
@@ -466,15 +477,13 @@ impl AlgorithmSettings for ChainSettings {
         let problem = parts.problem.clone();
         let target =
             Target { precisions: precisions(&problem), supports: problem.model.supports(problem.family.dimension()) };
-        let all = parts.rows.iter().sum::<u64>() as f64;
-        let temper = self.counts_as.map_or(1.0, |rows| rows as f64 / all);
-        let noise = ChainNoise { terms: parts.terms, summing: parts.summing, temper };
+        let noise = self.noise(parts.terms, parts.summing, parts.rows);
         let scales = (0..parts.terms.len()).map(|m| noise.scales(m, self.sampler.as_ref())).collect();
         let seed = parts.seed.to_le_bytes();
         let key = Sha256::new().chain_update(b"coins of a chain").chain_update(seed).finalize().into();
         let (iterations, warm_up, start) = (self.iterations, self.warm_up, self.beginning(&problem, &noise));
-        let kernel = self.sampler.kernel(&noise)?;
-        Ok(Box::new(Chain { problem, target, kernel, iterations, warm_up, start, scales, key }))
+        let (kernel, asks_both) = (self.sampler.kernel(&noise)?, self.sampler.leaps().is_some());
+        Ok(Box::new(Chain { problem, target, kernel, asks_both, iterations, warm_up, start, scales, key }))
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Target {
 
 impl Target {
     /// log p(to) − log p(from).
-    pub(super) fn prior_ratio(&self, from: &[f64], to: &[f64]) -> f64 {
+    pub fn prior_ratio(&self, from: &[f64], to: &[f64]) -> f64 {
         let one = |((from, to), (lambda, support)): ((&f64, &f64), (&f64, &Support))| match support {
             Support::Real => 0.5 * lambda * (from - to) * (from + to),
             Support::UpTo(_) => 0.0,
@@ -27,12 +27,12 @@ impl Target {
     }
 
     /// Slope of log p(θ).
-    pub(super) fn prior_slope<'a>(&'a self, theta: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+    pub fn prior_slope<'a>(&'a self, theta: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
         theta.iter().zip(&self.precisions).map(|(theta, lambda)| -lambda * theta)
     }
 
     /// A draw from the prior.
-    pub(super) fn draw(&self, coins: &mut Coins) -> Vec<f64> {
+    pub fn draw(&self, coins: &mut Coins) -> Vec<f64> {
         let normals = coins.normals(self.precisions.len());
         let one = |((z, lambda), support): ((f64, &f64), &Support)| match *support {
             Support::Real => z / lambda.sqrt(),
@@ -44,7 +44,7 @@ impl Target {
     /// A proposal as far from θ as from it to θ: normal steps, and one up or down, or none at an end.
     ///
     /// At an end the step that would leave stays where it is, so that the proposal is symmetric.
-    pub(super) fn step_from(&self, theta: &[f64], deviation: f64, coins: &mut Coins) -> Vec<f64> {
+    pub fn step_from(&self, theta: &[f64], deviation: f64, coins: &mut Coins) -> Vec<f64> {
         let normals = coins.normals(theta.len());
         let one = |((theta, z), support): ((&f64, f64), &Support)| match support {
             Support::Real => theta + deviation * z,
@@ -61,20 +61,20 @@ impl Target {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Walk {
     /// θ: the last draw.
-    pub(super) theta: Vec<f64>,
+    pub theta: Vec<f64>,
     /// Where it may go: the proposal, or the place on the way there.
-    pub(super) proposed: Vec<f64>,
+    pub proposed: Vec<f64>,
     /// Momentum on the way.
-    pub(super) momentum: Vec<f64>,
+    pub momentum: Vec<f64>,
     /// Energy of the momentum at the start of the way.
-    pub(super) kinetic: f64,
+    pub kinetic: f64,
     /// Leaps made.
-    pub(super) leaps: u32,
+    pub leaps: u32,
 }
 
 impl Walk {
     /// A proposal, and nothing on the way.
-    pub(super) fn to(theta: Vec<f64>, proposed: Vec<f64>) -> Self {
+    pub fn to(theta: Vec<f64>, proposed: Vec<f64>) -> Self {
         Self { theta, proposed, momentum: Vec::new(), kinetic: 0.0, leaps: 0 }
     }
 }
@@ -90,24 +90,24 @@ impl Coins {
     }
 
     /// So many standard normal numbers.
-    pub(super) fn normals(&mut self, count: usize) -> Vec<f64> {
+    pub fn normals(&mut self, count: usize) -> Vec<f64> {
         let mut normals = vec![0.0; count];
         draws::standard_normals(&mut self.0, &mut normals);
         normals
     }
 
     /// A number between 0 and 1, neither included.
-    pub(super) fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         ((self.0.next_u64() >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0
     }
 
     /// The generator itself.
-    pub(super) fn generator(&mut self) -> &mut ChaCha8Rng {
+    pub fn generator(&mut self) -> &mut ChaCha8Rng {
         &mut self.0
     }
 
     /// A whole number below a small limit: of 2^64 equally likely ones, each is nearest to one of them.
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(limit)) >> 64) as u64
     }
 }

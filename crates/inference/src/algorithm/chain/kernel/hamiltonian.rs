@@ -98,7 +98,7 @@ impl Sampler for HamiltonianSampler {
             let what = format!("chain.share is {}, expected a share of the budget between 0 and 1", self.share);
             return Err(Conflict::new("chain.share", VALUE, what, "for example 0.3"));
         }
-        all_rows(batch)
+        all_rows(DESCRIPTOR.name, batch)
     }
 
     fn kernel(&self, noise: &ChainNoise<'_>) -> Result<Box<dyn Kernel>, RunError> {
@@ -128,10 +128,6 @@ impl Kernel for Hamiltonian {
             true => KernelQuestion::Slope { at: walk.proposed.clone() },
             false => KernelQuestion::Ratio { from: walk.theta.clone(), to: walk.proposed.clone() },
         }
-    }
-
-    fn asks_both(&self) -> bool {
-        true
     }
 
     fn take(&self, target: &Target, mut walk: Walk, heard: &[f64], coins: &mut Coins) -> Taken {

@@ -66,7 +66,7 @@ impl Sampler for PenaltySampler {
 
     fn check(&self, batch: Batching) -> Result<(), Conflict> {
         over_zero(&[("step", self.step), ("variance", self.variance)])?;
-        all_rows(batch)
+        all_rows(DESCRIPTOR.name, batch)
     }
 
     fn kernel(&self, noise: &ChainNoise<'_>) -> Result<Box<dyn Kernel>, RunError> {
