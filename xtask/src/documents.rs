@@ -1,20 +1,51 @@
-//! Checks of the documents that need no build: the book has all its pages, and CONTRIBUTING.md names paths that exist.
+//! Checks of the documents that need no build: the book has all its pages, and CONTRIBUTING.md names paths and types that exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The pages of the book and the paths of CONTRIBUTING.md that are not as they should be.
-pub(crate) fn complaints(root: &Path) -> Result<Vec<String>, String> {
+/// The pages of the book, and the paths and types of CONTRIBUTING.md, that are not as they should be.
+pub(crate) fn complaints(root: &Path, sources: &[PathBuf]) -> Result<Vec<String>, String> {
     let read = |name: &str| fs::read_to_string(root.join(name)).map_err(|e| format!("{name}: {e}"));
     let mut pages = Vec::new();
     collect(&root.join("docs"), Path::new(""), &mut pages)?;
     let mut found = about_the_book(&read("docs/SUMMARY.md")?, &pages);
-    for path in paths_named(&read("CONTRIBUTING.md")?) {
+    let recipes = read("CONTRIBUTING.md")?;
+    for path in paths_named(&recipes) {
         if !root.join(&path).exists() {
             found.push(format!("CONTRIBUTING.md: there is no {path}"));
         }
     }
+    let mut missing = types_named(&recipes);
+    for path in sources {
+        let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        text.lines().filter_map(type_defined).for_each(|name| missing.retain(|other| other != name));
+    }
+    found.extend(missing.iter().map(|name| format!("CONTRIBUTING.md: there is no type {name}")));
     Ok(found)
+}
+
+/// The code spans of a text outside its blocks.
+fn spans(text: &str) -> impl Iterator<Item = &str> {
+    text.split("```").step_by(2).flat_map(|prose| prose.split('`').skip(1).step_by(2))
+}
+
+/// The types that a text names in code spans: `Gate`, and `Registry` of `Registry::standard`.
+fn types_named(text: &str) -> Vec<String> {
+    let named = |span: &str| {
+        let name = span.split("::").next().unwrap_or(span);
+        let is_type = name.starts_with(|c: char| c.is_ascii_uppercase())
+            && name.contains(|c: char| c.is_ascii_lowercase())
+            && name.chars().all(|c| c.is_ascii_alphanumeric());
+        is_type.then(|| name.to_owned())
+    };
+    spans(text).filter_map(named).collect()
+}
+
+/// The type that a line of source begins to define.
+fn type_defined(line: &str) -> Option<&str> {
+    let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
+    matches!(words.next()?, "struct" | "enum" | "trait" | "type").then_some(())?;
+    words.next()?.split(|c: char| !c.is_ascii_alphanumeric()).next()
 }
 
 /// The Markdown files under a folder, by their paths from the first one.
@@ -52,13 +83,11 @@ fn about_the_book(summary: &str, pages: &[String]) -> Vec<String> {
 /// The paths in code spans of a text, with `{a,b}` written out. A span is a path if it has a slash and no character that a
 /// path of this repository cannot have; capitals (`data/NAME.toml`) stand for a name to choose, and such a path is passed over.
 fn paths_named(text: &str) -> Vec<String> {
-    let prose = text.split("```").step_by(2);
-    let spans = prose.flat_map(|part| part.split('`').skip(1).step_by(2));
     let is_path = |span: &&str| {
         span.contains('/')
             && span.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "/._-{},".contains(c))
     };
-    spans.filter(is_path).flat_map(expanded).collect()
+    spans(text).filter(is_path).flat_map(expanded).collect()
 }
 
 /// `a/{b,c}.rs` as `a/b.rs` and `a/c.rs`.
@@ -80,6 +109,15 @@ mod tests {
         let pages = ["a.md", "b/c.md"].map(str::to_owned);
         assert!(about_the_book("- [A](a.md)\n  - [C](./b/c.md)\n- [Draft]()\n", &pages).is_empty());
         assert_eq!(about_the_book("- [A](a.md)\n- [B](b.md)\n- [A](a.md)\n", &pages).len(), 3);
+    }
+
+    #[test]
+    fn types_are_found_where_they_are_named_and_where_they_are_defined() {
+        let text = "`Gate` and `Registry::standard`, not `DESCRIPTOR`, `clip`, `F2`, `LogEntry { a }`, or\n```sh\n`Other`\n```";
+        assert_eq!(types_named(text), ["Gate", "Registry"]);
+        let lines =
+            ["pub trait Gate: Send {", "    pub(crate) struct Gate<'a>(u8);", "enum Gate {", "let gate = Gate::new();"];
+        assert_eq!(lines.map(type_defined), [Some("Gate"), Some("Gate"), Some("Gate"), None]);
     }
 
     #[test]

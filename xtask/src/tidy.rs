@@ -33,7 +33,7 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
         complaints.extend(unfinished_merges(&text).into_iter().map(|c| format!("{name}: {c}")));
     }
     complaints.extend(tests_without_a_program(&files));
-    complaints.extend(crate::documents::complaints(root)?);
+    complaints.extend(crate::documents::complaints(root, &files)?);
     if complaints.is_empty() {
         println!("▶ {} source files are tidy", files.len());
         Ok(())
