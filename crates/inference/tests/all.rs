@@ -17,6 +17,7 @@ mod findings;
 mod global_vi_at_clients;
 mod histogram;
 mod laws;
+mod levels;
 mod lying_descriptions;
 mod mutants;
 mod noise_aware;

@@ -319,6 +319,7 @@ fn a_method_that_needs_what_a_model_lacks_is_refused_at_its_key() {
         ("site intercept, average", "network", "site_intercept"),
         ("perturb", "mixture", "algorithm"),
         ("global vi", "mixture", "algorithm"),
+        ("levels", "linear", "algorithm"),
         ("committee, same prior", "mixture", "algorithm"),
     ] {
         let method = private_methods().into_iter().find(|m| m.name == method).unwrap();
@@ -331,5 +332,5 @@ fn a_method_that_needs_what_a_model_lacks_is_refused_at_its_key() {
     }
     let offered: BTreeSet<String> =
         models.iter().flat_map(|(_, model)| model.offers()).map(|offer: &Offer| format!("{offer:?}")).collect();
-    assert_eq!(offered.len(), 5, "an offer that no model makes: {offered:?}");
+    assert_eq!(offered.len(), 6, "an offer that no model makes: {offered:?}");
 }

@@ -7,6 +7,7 @@ use crate::common::{
     statistics_methods,
 };
 use inference::algorithm::chain::{ChainQuestion as ChainAsked, KernelQuestion as ChainQuestion};
+use inference::algorithm::levels::{AskedInputs, LevelsQuestion};
 use inference::algorithm::{LevelQuestion, PviState, SumKind};
 use inference::message::{Ask, Receipt};
 use inference::settings::{Aggregator, Batching, Local, Schedule};
@@ -109,6 +110,7 @@ fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)
                 all.push(("moments that the rule has not", of(LevelQuestion { about: SumKind::Moments, ..q })));
             }
         }
+        "noise-aware-levels" => all.extend(wrong_levels()),
         "chain" => all.extend(wrong_steps(right)),
         _ => {
             let (mean, deviation): (Vec<f64>, Vec<f64>) = postcard::from_bytes(right).unwrap();
@@ -127,6 +129,24 @@ fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)
         }
     }
     all
+}
+
+/// Looks and levels that are never asked, of four inputs and an intercept.
+fn wrong_levels() -> Vec<(&'static str, Vec<u8>)> {
+    let right = || AskedInputs { centre: vec![0.0; 4], scales: vec![1.0; 5], norm: 1.0 };
+    let look = |inputs: AskedInputs| postcard::to_allocvec(&LevelsQuestion::SecondLook(inputs)).unwrap();
+    let level = |level: u8, theta: Vec<f64>| {
+        postcard::to_allocvec(&LevelsQuestion::Level { level, inputs: right(), theta }).unwrap()
+    };
+    vec![
+        ("a centre too few", look(AskedInputs { centre: vec![0.0; 3], ..right() })),
+        ("a centre that is not a number", look(AskedInputs { centre: with(&[0.0; 4], 1, f64::NAN), ..right() })),
+        ("a scale of 0", look(AskedInputs { scales: with(&[1.0; 5], 4, 0.0), ..right() })),
+        ("an infinite norm", look(AskedInputs { norm: f64::INFINITY, ..right() })),
+        ("a level too many", level(11, vec![0.0; 5])),
+        ("a point too short", level(0, vec![0.0; 4])),
+        ("an infinite point", level(3, with(&[0.0; 5], 0, f64::INFINITY))),
+    ]
 }
 
 #[test]

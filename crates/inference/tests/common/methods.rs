@@ -8,6 +8,7 @@ use inference::Method;
 use inference::algorithm::chain::{
     BarkerSampler, ChainSettings, HamiltonianSampler, LangevinSampler, PenaltySampler, Start, TestNoise,
 };
+use inference::algorithm::levels::{LevelsSettings, ServedPrior};
 use inference::algorithm::statistics::StatisticsReading;
 use inference::algorithm::statistics::rule::{Deviations, InputPerturbation, PlainProducts, Projected, RowNorm};
 use inference::algorithm::{CommitteePrior, Curvature, NoiseAwareSettings, PviSettings};
@@ -28,6 +29,7 @@ pub(crate) const PARTS: u32 = 6;
 pub(crate) fn private_methods() -> Vec<Method> {
     [pvi_methods(), summed_methods(), noise_aware_methods(), global_methods(), own_methods(), model_methods()]
         .into_iter()
+        .chain([level_methods()])
         .flatten()
         .chain(conjugate_methods())
         .chain(statistics_methods())
@@ -56,6 +58,21 @@ fn shares(clip: f64) -> Promise {
 /// Each node noises the total; a client may be lost.
 fn nodes(clip: f64) -> Promise {
     promise(clip, secure(SecureNoise::Nodes, 0, 1))
+}
+
+/// Levels at every gate, under both relations.
+fn level_methods() -> Vec<Method> {
+    let of = |name, prior, promise: Promise| {
+        let settings = LevelsSettings { first_share: 0.2, prior, adjacency: promise.adjacency };
+        method(name, settings, Schedule::Synchronous, Promise { clip: None, ..promise })
+    };
+    vec![
+        of("levels", ServedPrior::Stated, nobody(1.0)),
+        of("levels, curator, fitted prior", ServedPrior::Fitted, curator(1.0)),
+        of("levels, add-remove", ServedPrior::Stated, add_remove(nobody(1.0))),
+        of("levels, secure sum", ServedPrior::Stated, nodes(1.0)),
+        of("levels, noise shares", ServedPrior::Stated, shares(1.0)),
+    ]
 }
 
 /// PVI and committees at local gates.

@@ -5,7 +5,7 @@
 //! single flag, but the sensitivity follows from the norm alone, which a gate checks. A row with two levels in a block would have too
 //! long a vector and be shortened: wrong numbers, and no loss of privacy.
 
-use super::design::{InputDesign, LEVEL_RADIUS, RowSet, SECOND_RADIUS, SumBound, WEIGHT, input_scales};
+use super::design::{InputDesign, LEVEL_RADIUS, SECOND_RADIUS, SumBound, VectorSet, WEIGHT, input_scales};
 use crate::Row;
 use privacy::Adjacency;
 
@@ -87,8 +87,8 @@ impl<'a> FirstLook<'a> {
     /// What bounds the sum: the norm is 1.
     pub fn bound(&self) -> SumBound {
         let (set, complements) = match self.adjacency {
-            Adjacency::Substitute => (RowSet::NonNegative, self.design.flags().len()),
-            Adjacency::AddRemove => (RowSet::Ball, 0),
+            Adjacency::Substitute => (VectorSet::NonNegative, self.design.flags().len()),
+            Adjacency::AddRemove => (VectorSet::Ball, 0),
         };
         SumBound { length: self.complements_at() + complements, set, norm: 1.0 }
     }

@@ -28,11 +28,11 @@ mod settings;
 mod solve;
 
 pub use belief::InputBelief;
-pub use design::{InputDesign, LEVELS, LevelPlan, PublicNumbers, RowSet, SumBound, level_bound, second_look_bound};
+pub use design::{InputDesign, LEVELS, LevelPlan, PublicNumbers, SumBound, VectorSet, level_bound, second_look_bound};
 pub use looks::{CentredInputs, FirstLook, InputSummary, LevelPoint, SparseEntries};
 pub use moments::{Expectations, InputMoments};
 pub use protocol::{AskedInputs, LevelsQuestion, LevelsState, NoiseAwareLevels};
-pub use readout::{DRAWS, Evidence, LevelPosterior, LevelReadout, Pace};
+pub use readout::{DRAWS, Evidence, LevelPosterior, LevelReadout, NextLevel};
 pub(crate) use settings::DESCRIPTOR;
 pub use settings::{LevelsSettings, ServedPrior};
-pub use solve::{Effort, Level, PriorPrecision, Solution, solve};
+pub use solve::{Effort, PriorPrecision, ReleasedLevel, Solution, solve};

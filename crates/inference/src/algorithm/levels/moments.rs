@@ -56,6 +56,11 @@ impl InputMoments {
         self.sizes.len()
     }
 
+    /// n.
+    pub fn rows(&self) -> f64 {
+        self.rows
+    }
+
     /// D: n times the mean square of each coordinate of z.
     pub fn sizes(&self) -> &[f64] {
         &self.sizes

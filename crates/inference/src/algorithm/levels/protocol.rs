@@ -4,12 +4,13 @@ use super::belief::InputBelief;
 use super::design::{InputDesign, LEVELS};
 use super::looks::InputSummary;
 use super::looks::{CentredInputs, FirstLook, LevelPoint, SparseEntries};
-use super::readout::{DRAWS, Evidence, LevelPosterior, LevelReadout, Pace};
+use super::readout::{DRAWS, Evidence, LevelPosterior, LevelReadout, NextLevel};
 use super::settings::{ServedPrior, first_look_numbers};
 use crate::algorithm::{Algorithm, Answer, Answers, Step, encode, misfit, unlike};
 use crate::client::Summing;
 use crate::linalg::{cholesky, inverse, isometric_weights, packed};
 use crate::method::Parts;
+use crate::release::Releases;
 use crate::solve::Problem;
 use crate::{ClientView, Gaussian, RunError, Stage, Terms, Total};
 use privacy::{Adjacency, Batch, Bounded, Gate, GridVector, PrivacyError, Released};
@@ -25,6 +26,8 @@ const LOOKS: usize = 2;
 #[derive(Debug)]
 pub struct NoiseAwareLevels {
     problem: Problem,
+    /// What every round releases.
+    releases: Releases,
     design: InputDesign,
     prior: ServedPrior,
     adjacency: Adjacency,
@@ -50,7 +53,7 @@ pub struct LevelsState {
     /// The levels.
     evidence: Evidence,
     /// Where the next level is asked.
-    pace: Pace,
+    next: NextLevel,
     /// Natural parameters of what is served.
     served: Vec<f64>,
 }
@@ -110,13 +113,14 @@ impl AskedInputs {
 
 impl NoiseAwareLevels {
     /// For what was agreed with each client.
-    pub(super) fn new(design: InputDesign, prior: ServedPrior, parts: &Parts<'_>) -> Self {
+    pub(super) fn new(releases: Releases, design: InputDesign, prior: ServedPrior, parts: &Parts<'_>) -> Self {
         let of = |(openings, terms): (&Vec<crate::Opening>, &Terms)| {
             let stages = openings.iter().map(|opening| &opening.terms).chain([terms]);
             stages.map(Terms::noise_deviation).collect()
         };
         Self {
             problem: parts.problem.clone(),
+            releases,
             design,
             prior,
             adjacency: parts.adjacency,
@@ -194,16 +198,16 @@ impl NoiseAwareLevels {
         let belief = InputBelief::new(&summary, &inputs, &second.values, second.deviation)?;
         let prior = self.problem.family.gaussian(&self.problem.prior.0)?.precision_diagonal();
         let readout = LevelReadout { design: &self.design, inputs: &inputs, belief: &belief, prior: &prior };
-        state.evidence.add(&inputs, self.all_rows(), &state.pace.point, &heard.values, heard.deviation)?;
+        state.evidence.add(&inputs, self.all_rows(), &state.next.point, &heard.values, heard.deviation)?;
         if state.evidence.len() < LEVELS {
-            let (pace, solution) = readout.advance(&state.evidence, &state.pace)?;
+            let (next, solution) = readout.advance(&state.evidence, &state.next)?;
             state.served = self.natural(&readout.uncentred(&solution))?;
-            state.pace = pace;
+            state.next = next;
             return Some(());
         }
         let released = encode(&(&state.looks, &state.evidence), "releases").ok()?;
         let draws = belief.draws(Sha256::digest(released).into(), DRAWS)?;
-        let (stated, fitted) = readout.posteriors(&state.evidence, &state.pace.point, &draws)?;
+        let (stated, fitted) = readout.posteriors(&state.evidence, &state.next.point, &draws)?;
         state.served = self.natural(match self.prior {
             ServedPrior::Stated => &stated,
             ServedPrior::Fitted => &fitted,
@@ -283,7 +287,7 @@ impl Algorithm for NoiseAwareLevels {
         LevelsState {
             looks: Vec::new(),
             evidence: Evidence::default(),
-            pace: Pace { point: vec![0.0; self.dimension()], precision },
+            next: NextLevel { point: vec![0.0; self.dimension()], precision },
             served: self.problem.prior.0.clone(),
         }
     }
@@ -294,7 +298,7 @@ impl Algorithm for NoiseAwareLevels {
             (1, Some(inputs)) => LevelsQuestion::SecondLook(AskedInputs::of(&inputs)),
             (LOOKS, Some(inputs)) => LevelsQuestion::Level {
                 level: state.evidence.len().min(LEVELS - 1) as u8,
-                theta: inputs.uncentred(&state.pace.point),
+                theta: inputs.uncentred(&state.next.point),
                 inputs: AskedInputs::of(&inputs),
             },
             _ => LevelsQuestion::FirstLook,
@@ -312,26 +316,20 @@ impl Algorithm for NoiseAwareLevels {
 
     fn check(&self, query: &LevelsQuestion, (): &(), seat: &ClientView<'_>) -> Result<(), PrivacyError> {
         let d = self.dimension();
-        let (stage, sound) = match query {
-            LevelsQuestion::FirstLook => (0, true),
-            LevelsQuestion::SecondLook(inputs) => (1, inputs.is_sound(d)),
+        let sound = match query {
+            LevelsQuestion::FirstLook => true,
+            LevelsQuestion::SecondLook(inputs) => inputs.is_sound(d),
             LevelsQuestion::Level { level, inputs, theta } => {
                 let point = theta.len() == d && theta.iter().all(|t| t.is_finite());
-                (LOOKS + usize::from(*level), point && inputs.is_sound(d) && usize::from(*level) < LEVELS)
+                point && inputs.is_sound(d) && usize::from(*level) < LEVELS
             }
         };
         if !sound {
             return Err(unlike("a look, or one of the levels with finite centres, scales over 0 and a finite point"));
         }
-        let shape = &seat.terms.shape;
-        if shape.dimension() != self.numbers(stage) || seat.terms.event.adjacency() != self.adjacency {
-            return Err(PrivacyError::Shape {
-                found: format!("agreed sums of {} numbers", shape.dimension()),
-                expected: format!("{}, as many as this round releases", self.numbers(stage)),
-            });
-        }
+        self.releases.check(seat)?;
         match (query, self.adjacency) {
-            (LevelsQuestion::SecondLook(_), Adjacency::Substitute) => Bounded::check_outer_products(shape),
+            (LevelsQuestion::SecondLook(_), Adjacency::Substitute) => Bounded::check_outer_products(&seat.terms.shape),
             _ => Ok(()),
         }
     }

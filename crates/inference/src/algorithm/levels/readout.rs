@@ -5,13 +5,13 @@
 //! stated one, it is for prediction: its intervals are too narrow. Both take the same draws.
 //!
 //! The stated precision may differ between coefficients: a fitted prior multiplies those of numbers by one factor, those of flags and
-//! levels by another, and leaves the intercept's. With one precision for all this is the rule of the note.
+//! levels by another, and leaves the intercept's.
 
 use super::belief::InputBelief;
 use super::design::{InputDesign, WEIGHT};
 use super::looks::CentredInputs;
 use super::moments::InputMoments;
-use super::solve::{Effort, Level, PriorPrecision, Solution, solve};
+use super::solve::{Effort, PriorPrecision, ReleasedLevel, Solution, solve};
 use crate::linalg::{packed, place, symmetric_times};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,8 @@ const PRIOR_COUNT: f64 = 1.0;
 const CAUTIOUS: f64 = 0.5;
 /// Least mean weight of level 0.
 const LEAST_FIRST_WEIGHT: f64 = 0.25;
+/// Least noise of a level, so that exact sums can be read too.
+const LEAST_DEVIATION: f64 = 1e-9;
 /// How far a draw's mode may be from the centre, in standard deviations.
 const MOST_DEVIATIONS: f64 = 4.0;
 
@@ -38,7 +40,7 @@ struct MeanWeight {
 /// The released levels.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    levels: Vec<Level>,
+    levels: Vec<ReleasedLevel>,
     weights: Vec<MeanWeight>,
 }
 
@@ -54,7 +56,7 @@ impl Evidence {
     }
 
     /// The levels so far.
-    pub fn levels(&self) -> &[Level] {
+    pub fn levels(&self) -> &[ReleasedLevel] {
         &self.levels
     }
 
@@ -65,13 +67,13 @@ impl Evidence {
         if sum.len() != d + 1 || point.len() != d || sum.iter().any(|v| !v.is_finite()) {
             return None;
         }
-        let unit = WEIGHT * rows;
+        let (unit, deviation) = (WEIGHT * rows, deviation.max(LEAST_DEVIATION));
         let precision = (unit / deviation) * (unit / deviation);
         self.weights.push(MeanWeight { value: sum[d] / unit + 0.5, precision });
         let units: Vec<f64> = inputs.scales().iter().map(|s| clip / (s * self.mean_weight())).collect();
         let score = sum.iter().zip(&units).map(|(u, unit)| u * unit).collect();
         let noise = units.iter().map(|unit| (deviation * unit) * (deviation * unit)).collect();
-        self.levels.push(Level { point: point.to_vec(), score, noise });
+        self.levels.push(ReleasedLevel { point: point.to_vec(), score, noise });
         Some(())
     }
 
@@ -90,7 +92,7 @@ impl Evidence {
 
 /// Where the next level is asked, and under which prior it was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Pace {
+pub struct NextLevel {
     /// θ, coefficients of z.
     pub point: Vec<f64>,
     /// Precision of the prior for each coefficient of x.
@@ -121,8 +123,8 @@ pub struct LevelReadout<'a> {
 
 impl LevelReadout<'_> {
     /// Level 0 is asked at 0.
-    pub fn start(&self) -> Pace {
-        Pace { point: vec![0.0; self.inputs.width()], precision: self.prior.to_vec() }
+    pub fn start(&self) -> NextLevel {
+        NextLevel { point: vec![0.0; self.inputs.width()], precision: self.prior.to_vec() }
     }
 
     fn under(&self, precision: &[f64]) -> PriorPrecision {
@@ -134,11 +136,11 @@ impl LevelReadout<'_> {
         solve(&mean, Some(self.belief), evidence.levels(), &prior, start, Effort::FULL)
     }
 
-    /// The next point, given all levels so far, and what they say under the prior of this pace.
-    pub fn advance(&self, evidence: &Evidence, pace: &Pace) -> Option<(Pace, Solution)> {
-        let solution = self.solved(evidence, &pace.precision, &pace.point)?;
+    /// The next point, given all levels so far, and what they say under the prior of the last one.
+    pub fn advance(&self, evidence: &Evidence, next: &NextLevel) -> Option<(NextLevel, Solution)> {
+        let solution = self.solved(evidence, &next.precision, &next.point)?;
         let precision = self.fitted(&solution, CAUTIOUS);
-        Some((Pace { point: solution.point.clone(), precision }, solution))
+        Some((NextLevel { point: solution.point.clone(), precision }, solution))
     }
 
     /// p = λp₀ with λ = max(1, share·(k + 1)/(Σ p₀(θ² + var) + 1)), for the k numbers, and again for the k flags and levels.
@@ -229,4 +231,66 @@ fn total_covariance(solutions: &[Solution], d: usize) -> Vec<f64> {
         }
     }
     total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithm::levels::FirstLook;
+    use privacy::Adjacency;
+
+    /// A readout of sums that are this large, with noise of this standard deviation and `rows` rows, on every kind of input.
+    fn read(size: f64, deviation: f64, rows: f64) -> (LevelPosterior, LevelPosterior) {
+        let design = InputDesign::new(2, vec![2], vec![3..6, 6..7]).unwrap();
+        let wave = |k: usize| size * libm::sin(1.0 + 3.0 * k as f64);
+        let waves = |count: usize| -> Vec<f64> { (0..count).map(wave).collect() };
+        let look = FirstLook::new(&design, Adjacency::Substitute);
+        let summary = look.read(&waves(look.bound().length), deviation, rows).unwrap();
+        let inputs = summary.centred();
+        let belief = InputBelief::new(&summary, &inputs, &waves(packed(8)), deviation).unwrap();
+        let readout = LevelReadout { design: &design, inputs: &inputs, belief: &belief, prior: &[1.0; 8] };
+        let (mut evidence, mut next) = (Evidence::default(), readout.start());
+        for _ in 0..4 {
+            evidence.add(&inputs, rows, &next.point, &waves(9), deviation).unwrap();
+            next = readout.advance(&evidence, &next).unwrap().0;
+        }
+        let draws = belief.draws([7; 32], DRAWS).unwrap();
+        readout.posteriors(&evidence, &next.point, &draws).unwrap()
+    }
+
+    #[test]
+    fn posteriors_are_proper_whatever_was_released() {
+        for (size, deviation, rows) in
+            [(0.0, 0.0, 100.0), (1e-3, 0.0, 1e6), (5.0, 3.0, 20.0), (1e4, 1e4, 20.0), (1e7, 1e2, 1e3), (1e3, 1e7, 1e9)]
+        {
+            let (stated, fitted) = read(size, deviation, rows);
+            for posterior in [&stated, &fitted] {
+                let case = format!("{size} {deviation} {rows}: {posterior:?}");
+                assert!(posterior.mean.iter().all(|v| v.is_finite()), "{case}");
+                assert!(crate::linalg::cholesky(&posterior.covariance, 8).is_some(), "{case}");
+            }
+            assert!((0..8).all(|j| stated.covariance[place(j, j)] < 20.0), "{stated:?}");
+        }
+    }
+
+    /// Under noise that drowns everything the stated prior is left, and the intercept's spread in it.
+    #[test]
+    fn noise_without_end_leaves_the_prior() {
+        let (stated, _) = read(0.0, 1e9, 100.0);
+        for j in 0..8 {
+            assert!(stated.mean[j].abs() < 1e-3, "{stated:?}");
+            assert!((stated.covariance[place(j, j)] - 1.0).abs() < 1e-3, "{stated:?}");
+        }
+    }
+
+    #[test]
+    fn weights_are_averaged_by_precision_from_level_one_on() {
+        let weight = |value: f64, precision: f64| MeanWeight { value, precision };
+        let of = |weights: &[MeanWeight]| Evidence { levels: vec![], weights: weights.to_vec() }.mean_weight();
+        assert_eq!(of(&[weight(0.1, 1.0)]), 0.25);
+        assert_eq!(of(&[weight(0.6, 9.0)]), 0.6);
+        assert_eq!(of(&[weight(0.6, 9.0), weight(0.7, 1.0), weight(0.9, 3.0)]), (0.7 + 2.7) / 4.0);
+        assert_eq!(of(&[weight(0.8, 9.0), weight(0.3, 1.0)]), 0.8);
+        assert_eq!(of(&[weight(0.8, 9.0), weight(2.0, 1.0)]), 1.0);
+    }
 }

@@ -222,6 +222,6 @@ impl AlgorithmSettings for LevelsSettings {
             let what = "there is no input to learn a coefficient of";
             return Err(Conflict::new("algorithm", NOT_TOGETHER, what, "name columns in the schema").into());
         };
-        Ok(Box::new(NoiseAwareLevels::new(design, self.prior, parts)))
+        Ok(Box::new(NoiseAwareLevels::new(self.releases(design.width()), design, self.prior, parts)))
     }
 }

@@ -21,9 +21,12 @@ const GAIN: f64 = 1e-2;
 /// Eigenvalues over this share of the largest diagonal entry, with a minus, count as 0.
 const NEGLIGIBLE: f64 = 1e-10;
 
+/// Least noise variance of a level in units of the rows: keeps A finite along null directions where nothing was noised.
+const LEAST_NOISE: f64 = 1e-9;
+
 /// What was released at one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Level {
+pub struct ReleasedLevel {
     /// θ_k.
     pub point: Vec<f64>,
     /// u_k: the score there, divided by the mean weight κ_k.
@@ -83,20 +86,20 @@ pub struct Solution {
 pub fn solve(
     inputs: &InputMoments,
     belief: Option<&InputBelief>,
-    levels: &[Level],
+    levels: &[ReleasedLevel],
     prior: &PriorPrecision,
     start: &[f64],
     effort: Effort,
 ) -> Option<Solution> {
     let d = inputs.width();
-    let levels: Vec<Seen<'_>> = levels.iter().map(|level| Seen::new(inputs, level)).collect();
-    let mut here = Here::new(inputs, start.to_vec());
+    let levels: Vec<ObservedLevel<'_>> = levels.iter().map(|level| ObservedLevel::new(inputs, level)).collect();
+    let mut here = Iterate::new(inputs, start.to_vec());
     let mut slope = positive_part(here.at.slope(inputs), d)?;
     let mut noise = Vec::new();
     for _ in 0..effort.outer {
         let (variance, statistic) = weigh(inputs, belief, &levels, &here);
-        let target = Target::new(inputs, prior, statistic, spread(&slope, &variance, d)?);
-        target.descend(inputs, &mut here, effort.inner)?;
+        let objective = Objective::new(inputs, prior, statistic, spread(&slope, &variance, d)?);
+        objective.descend(inputs, &mut here, effort.inner)?;
         slope = positive_part(here.at.slope(inputs), d)?;
         noise = variance;
     }
@@ -107,21 +110,21 @@ pub fn solve(
 }
 
 /// A level, with what the inputs say at its point.
-struct Seen<'a> {
-    level: &'a Level,
+struct ObservedLevel<'a> {
+    level: &'a ReleasedLevel,
     /// G(θ_k).
     score: Vec<f64>,
     mean_slope: f64,
 }
 
-impl<'a> Seen<'a> {
-    fn new(inputs: &InputMoments, level: &'a Level) -> Self {
+impl<'a> ObservedLevel<'a> {
+    fn new(inputs: &InputMoments, level: &'a ReleasedLevel) -> Self {
         let at = inputs.at(&level.point);
         Self { level, score: at.score(), mean_slope: at.mean_slope() }
     }
 
     /// n'_k at θ.
-    fn charged(&self, inputs: &InputMoments, belief: Option<&InputBelief>, here: &Here) -> Vec<f64> {
+    fn charged(&self, inputs: &InputMoments, belief: Option<&InputBelief>, here: &Iterate) -> Vec<f64> {
         let d = inputs.width();
         let squares: Vec<f64> = here.theta.iter().zip(&self.level.point).map(|(a, b)| (a - b) * (a - b)).collect();
         let mean_slope = 0.5 * (here.at.mean_slope() + self.mean_slope);
@@ -130,7 +133,8 @@ impl<'a> Seen<'a> {
         let moved = moved.map(|((a, b), size)| (a - b) * (a - b) / size).sum::<f64>() / d as f64;
         let error = MODEL_ERROR * MODEL_ERROR * moved;
         let charge = |j: usize| mean_slope * mean_slope * unknown[j] + error * inputs.sizes()[j];
-        self.level.noise.iter().enumerate().map(|(j, noise)| noise + charge(j)).collect()
+        let least = LEAST_NOISE * inputs.rows();
+        self.level.noise.iter().enumerate().map(|(j, noise)| (noise + charge(j)).max(least)).collect()
     }
 }
 
@@ -138,8 +142,8 @@ impl<'a> Seen<'a> {
 fn weigh(
     inputs: &InputMoments,
     belief: Option<&InputBelief>,
-    levels: &[Seen<'_>],
-    here: &Here,
+    levels: &[ObservedLevel<'_>],
+    here: &Iterate,
 ) -> (Vec<f64>, Vec<f64>) {
     let (mut weights, mut sums) = (vec![0.0; inputs.width()], vec![0.0; inputs.width()]);
     for seen in levels {
@@ -172,13 +176,13 @@ fn positive_part(h: Vec<f64>, d: usize) -> Option<Vec<f64>> {
 }
 
 /// A point with its expectations.
-struct Here {
+struct Iterate {
     theta: Vec<f64>,
     at: Expectations,
     score: Vec<f64>,
 }
 
-impl Here {
+impl Iterate {
     fn new(inputs: &InputMoments, theta: Vec<f64>) -> Self {
         let at = inputs.at(&theta);
         let score = at.score();
@@ -187,7 +191,7 @@ impl Here {
 }
 
 /// An objective with t̄ and A fixed.
-struct Target<'a> {
+struct Objective<'a> {
     prior: &'a PriorPrecision,
     statistic: Vec<f64>,
     spread: Vec<f64>,
@@ -195,14 +199,14 @@ struct Target<'a> {
     bound: Vec<f64>,
 }
 
-impl<'a> Target<'a> {
+impl<'a> Objective<'a> {
     fn new(inputs: &InputMoments, prior: &'a PriorPrecision, statistic: Vec<f64>, spread: Vec<f64>) -> Self {
         let bound = sandwich(inputs.second(), &spread, inputs.width());
         Self { prior, statistic, spread, bound }
     }
 
     /// A(t̄ − G) and the objective.
-    fn at(&self, here: &Here) -> (Vec<f64>, f64) {
+    fn at(&self, here: &Iterate) -> (Vec<f64>, f64) {
         let missing: Vec<f64> = self.statistic.iter().zip(&here.score).map(|(t, g)| t - g).collect();
         let weighed = symmetric_times(&self.spread, &missing);
         let shrunk = dot(&here.theta, &symmetric_times(&self.prior.0, &here.theta));
@@ -211,7 +215,7 @@ impl<'a> Target<'a> {
     }
 
     /// (P₀ + JAJ)⁻¹(HA(t̄ − G) − P₀θ).
-    fn step(&self, inputs: &InputMoments, here: &Here, weighed: &[f64]) -> Option<Vec<f64>> {
+    fn step(&self, inputs: &InputMoments, here: &Iterate, weighed: &[f64]) -> Option<Vec<f64>> {
         let pull = symmetric_times(&self.prior.0, &here.theta);
         let mut step = symmetric_times(&here.at.slope(inputs), weighed);
         step.iter_mut().zip(&pull).for_each(|(g, p)| *g -= p);
@@ -224,13 +228,13 @@ impl<'a> Target<'a> {
     }
 
     /// Steps down, shortened until the objective falls, while they gain enough.
-    fn descend(&self, inputs: &InputMoments, here: &mut Here, most: usize) -> Option<()> {
+    fn descend(&self, inputs: &InputMoments, here: &mut Iterate, most: usize) -> Option<()> {
         let (mut weighed, mut objective) = self.at(here);
         for _ in 0..most {
             let step = self.step(inputs, here, &weighed)?;
             let moved = |length: f64| here.theta.iter().zip(&step).map(|(t, s)| t + length * s).collect();
-            let tried = LENGTHS.into_iter().map(|length| Here::new(inputs, moved(length)));
-            let lower = |(_, (_, value)): &(Here, (Vec<f64>, f64))| *value < objective;
+            let tried = LENGTHS.into_iter().map(|length| Iterate::new(inputs, moved(length)));
+            let lower = |(_, (_, value)): &(Iterate, (Vec<f64>, f64))| *value < objective;
             let Some((next, (residual, value))) = tried
                 .map(|next| {
                     let at = self.at(&next);

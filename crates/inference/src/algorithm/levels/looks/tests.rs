@@ -57,8 +57,11 @@ fn summary() -> InputSummary {
     InputSummary { design: design(), rows: 1000.0, centre, variances: vec![1.1, 0.3, 2.0], noise: 0.01 }
 }
 
+/// What a row contributes to a release.
+type VectorOf = Box<dyn Fn(&Row<'_>) -> Vec<f64>>;
+
 /// Vectors of rows for every release of the method.
-fn releases(adjacency: Adjacency) -> Vec<(SumBound, Box<dyn Fn(&Row<'_>) -> Vec<f64>>)> {
+fn releases(adjacency: Adjacency) -> Vec<(SumBound, VectorOf)> {
     let (design, inputs) = (design(), summary().centred());
     let first = FirstLook::new(&design, adjacency).bound();
     let (second, level) = (second_look_bound(&design), level_bound(&design));
@@ -140,9 +143,9 @@ fn sums_without_noise_are_read_as_they_are() {
         for (j, (found, mean)) in read.centre().iter().zip(&means).enumerate() {
             assert!((found - mean).abs() < 1e-12, "input {j}: {found} {mean}");
         }
-        for j in 0..3 {
+        for (j, (found, mean)) in read.variances.iter().zip(&means).enumerate() {
             let square: f64 = rows.iter().map(|row| row.0[j] * row.0[j]).sum::<f64>() / n;
-            assert!((read.variances[j] - (square - means[j] * means[j])).abs() < 1e-12);
+            assert!((found - (square - mean * mean)).abs() < 1e-12);
         }
         assert_eq!(look.read(&sum[1..], 0.0, n), None);
     }
