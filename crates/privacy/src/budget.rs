@@ -162,7 +162,10 @@ impl GrantSpending {
                 }
                 let one = cost_of_one(filter, event)?;
                 let after = add_cost(spent, one, event.steps().get());
-                if after > limit {
+                // Written so that a cost that is not a number is refused.
+                if after <= limit {
+                    Meter::Sum { spent: after, limit }
+                } else {
                     return Err(PrivacyError::Budget {
                         event: event.to_string(),
                         cost: format!("{} = {after:.6}", symbol(filter)),
@@ -170,9 +173,17 @@ impl GrantSpending {
                         fits: how_many_fit(spent, one, limit),
                     });
                 }
-                Meter::Sum { spent: after, limit }
             }
-            _ => Meter::Unlimited,
+            (Grant::Unlimited, Meter::Unlimited) => Meter::Unlimited,
+            // Meters are made from their grants: were one of another kind, nothing would be known of what is left.
+            (grant, _) => {
+                return Err(PrivacyError::Budget {
+                    event: event.to_string(),
+                    cost: "unknown, because the grant is metered in another measure".into(),
+                    granted: words_of(grant),
+                    fits: 0,
+                });
+            }
         };
         Ok(ApprovedCharge { spending: self, event: event.clone(), after })
     }
@@ -187,7 +198,8 @@ impl GrantSpending {
             (Grant::Limited { filter, .. }, Meter::Sum { spent, limit }) => {
                 how_many_fit(spent, cost_of_one(filter, event)?, limit)
             }
-            _ => u64::MAX,
+            (Grant::Unlimited, Meter::Unlimited) => u64::MAX,
+            _ => 0,
         })
     }
 
@@ -202,15 +214,22 @@ impl GrantSpending {
     }
 }
 
+/// What a grant allows, for messages.
+fn words_of(grant: &Grant) -> String {
+    match grant {
+        Grant::Limited { epsilon, delta, .. } => format!("ε = {epsilon} at δ = {delta}"),
+        Grant::Unlimited => "no limit".into(),
+    }
+}
+
 /// Certifies that a whole plan costs at most (ε, δ).
 fn plan_fits(plan: &[Event], epsilon: Epsilon, delta: Delta) -> Result<(), PrivacyError> {
     let cost = Pld.epsilon(plan, delta)?.upper;
     if cost <= epsilon.get() {
         return Ok(());
     }
-    let fits = largest(plan.iter().map(|e| e.steps().get()).sum(), |steps| {
-        Ok(Pld.epsilon(&prefix(plan, steps)?, delta)?.upper <= epsilon.get())
-    })?;
+    let total = plan.iter().fold(0_u64, |sum, event| sum.saturating_add(event.steps().get()));
+    let fits = largest(total, |steps| Ok(Pld.epsilon(&prefix(plan, steps)?, delta)?.upper <= epsilon.get()))?;
     Err(PrivacyError::Budget {
         event: "the plan".into(),
         cost: format!("ε = {cost:.6}"),
@@ -300,7 +319,8 @@ fn add_cost(spent: f64, one: f64, steps: u64) -> f64 {
 
 /// The most steps n for which spent + n·one, rounded up, stays within the limit.
 fn how_many_fit(spent: f64, one: f64, limit: f64) -> u64 {
-    let (mut good, mut bad) = (0, ((limit - spent) / one).max(0.0) as u64 / 2 * 2 + 2);
+    // The quotient is rounded, so that one step more may fit. A cost of almost nothing makes it larger than any integer.
+    let (mut good, mut bad) = (0, ((limit - spent) / one).clamp(0.0, MOST_STEPS as f64) as u64 + 2);
     if bad > MOST_STEPS {
         bad = MOST_STEPS + 1;
     }
@@ -355,6 +375,52 @@ fn most(test: impl Fn(f64) -> Result<bool, PrivacyError>) -> Result<f64, Privacy
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Adjacency, NoiseMultiplier};
+
+    fn gaussian(z: f64) -> Event {
+        Event::gaussian(NoiseMultiplier::new(z).unwrap(), Adjacency::Substitute, Steps::ONE)
+    }
+
+    fn limited(filter: Filter) -> Grant {
+        Grant::Limited { epsilon: Epsilon::new(1.0).unwrap(), delta: Delta::new(1e-6).unwrap(), filter }
+    }
+
+    /// Found by audit: the quotient of limit and cost was more than 64 bits hold, and its next even number overflowed.
+    #[test]
+    fn an_event_of_almost_no_cost_fits_as_often_as_any_event_may() {
+        for filter in [Filter::Zcdp, Filter::Gdp, Filter::Renyi { order: Order::new(20.0).unwrap() }] {
+            let mut spending = GrantSpending::new(limited(filter)).unwrap();
+            assert_eq!(spending.fits(&gaussian(1e12)).unwrap(), MOST_STEPS);
+            let most = Steps::new(MOST_STEPS).unwrap();
+            assert!(spending.check(&gaussian(1e12).repeated(most)).is_ok());
+        }
+        assert_eq!(how_many_fit(0.0, 0.0, 1.0), MOST_STEPS);
+        // What is said to fit does, and one more does not, also where quotients are rounded.
+        for (spent, one, limit) in
+            [(0.0, 0.1, 1.0), (0.7, 0.1, 1.0), (0.3, 1e-3, 0.3), (0.0, 2.0, 1.0), (0.0, 1.0 / 3.0, 1.0)]
+        {
+            let fits = how_many_fit(spent, one, limit);
+            assert!(fits == 0 || add_cost(spent, one, fits) <= limit, "{spent} + {fits} times {one}");
+            assert!(add_cost(spent, one, fits + 1) > limit, "{spent} + {fits} times {one}");
+        }
+    }
+
+    /// What is not known to fit is refused: a sum that is not a number, and a meter that is not the grant's.
+    #[test]
+    fn a_charge_that_cannot_be_compared_is_refused() {
+        let broken = [
+            (limited(Filter::Zcdp), Meter::Sum { spent: f64::NAN, limit: 1.0 }),
+            (limited(Filter::Zcdp), Meter::Sum { spent: 0.0, limit: f64::NAN }),
+            (limited(Filter::Zcdp), Meter::Unlimited),
+            (limited(Filter::Zcdp), Meter::Plan { entry: 0, used: 0 }),
+            (limited(Filter::Plan(vec![gaussian(9.0)])), Meter::Unlimited),
+        ];
+        for (grant, meter) in broken {
+            let mut spending = GrantSpending { grant, meter, events: Vec::new() };
+            assert!(matches!(spending.check(&gaussian(9.0)), Err(PrivacyError::Budget { .. })), "{meter:?}");
+            assert_eq!(spending.fits(&gaussian(9.0)).unwrap(), 0, "{meter:?}");
+        }
+    }
 
     /// At α = 2 and δ = 2^−20 the limit is ε − 18 ln 2, which is known to a hundred bits.
     #[test]
