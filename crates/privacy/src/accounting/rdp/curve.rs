@@ -143,7 +143,7 @@ fn outcomes(atoms: &Atoms) -> Vec<(Interval, Interval)> {
 fn unsupported(event: &Event) -> PrivacyError {
     let hint = match event.mechanism() {
         Mechanism::Laplace { .. } => "sampled Laplace noise is accounted by `pld`",
-        Mechanism::BarkerTest { .. } => "the theorem on BarkerCurve tests begins at batches of 7 rows: use larger ones",
+        Mechanism::BarkerTest { .. } => "the theorem on Barker tests begins at batches of 7 rows: use larger ones",
         Mechanism::Approximate { .. } => "an (ε, δ) mechanism has no finite Rényi divergence: use `optimal` or `pld`",
         _ => "outcomes that one data set cannot produce have no finite Rényi divergence: use `pld`",
     };
