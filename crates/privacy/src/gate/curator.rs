@@ -118,8 +118,9 @@ pub struct Curator {
     event: Event,
     sensitivity: u64,
     deviation: f64,
-    total: Vec<i64>,
-    noise: Vec<i64>,
+    /// The sum before noise, and the noise: wiped when the curator is dropped.
+    total: Zeroizing<Vec<i64>>,
+    noise: Zeroizing<Vec<i64>>,
     tape: Option<Tape>,
     place: ContributionPlace,
     sites: Vec<ContributionPlace>,
@@ -136,9 +137,9 @@ impl Curator {
     ) -> Result<Self, PrivacyError> {
         let CalibratedNoise { sensitivity, deviation, gaussian } =
             CalibratedNoise::new(&shape, event, Trust::Aggregate)?;
-        let mut noise = vec![0; shape.dimension()];
+        let zeros = || Zeroizing::new(vec![0; shape.dimension()]);
+        let (total, mut noise) = (zeros(), zeros());
         gaussian.fill(&mut source.stream(context)?, &mut noise);
-        let total = vec![0; shape.dimension()];
         let (event, tape, place) = (event.clone(), tape.cloned(), ContributionPlace::of(context));
         Ok(Self { shape, event, sensitivity, deviation, total, noise, tape, place, sites: Vec::new() })
     }
@@ -160,17 +161,18 @@ impl Curator {
     pub fn open(self) -> Released<GridVector> {
         let noise = match self.tape {
             None => self.noise,
-            Some(tape) => tape
-                .note(NoiseCall {
-                    input: self.total.clone(),
-                    noise: vec![self.noise],
+            Some(tape) => Zeroizing::new(
+                tape.note(NoiseCall {
+                    input: self.total.to_vec(),
+                    noise: vec![self.noise.to_vec()],
                     sensitivity: self.sensitivity,
                     deviation: self.deviation,
                     event: self.event,
                 })
                 .swap_remove(0),
+            ),
         };
-        let total = self.total.iter().zip(&noise).map(|(t, n)| t.wrapping_add(*n)).collect();
+        let total = self.total.iter().zip(noise.iter()).map(|(t, n)| t.wrapping_add(*n)).collect();
         Released::by_gate(GridVector::new(self.shape.grid(), total))
     }
 }
@@ -200,4 +202,19 @@ pub(crate) fn check_match(one: &Contribution, event: &Event, shape: &Shape) -> R
         });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Does not compile with buffers that are left as they are.
+    #[test]
+    fn a_curators_sum_and_noise_are_wiped_when_it_is_dropped() {
+        fn wiped<T: zeroize::ZeroizeOnDrop>(_: &T) {}
+        let _: fn(&Curator) = |curator| {
+            wiped(&curator.total);
+            wiped(&curator.noise);
+        };
+    }
 }
