@@ -5,7 +5,7 @@ use posterity::inference::describe::{Descriptor, Key, Limits, Otherwise, Privacy
 use posterity::inference::release::{Clipped, Release, Releases};
 use posterity::inference::solve::{Kept, LocalSolve, Problem, Solved, Task};
 use posterity::inference::{ClientView, Family, settings::Local, settings::WHOLE_KEY};
-use posterity::privacy::{Bounded, Gate, Grain, PrivacyError, Released};
+use posterity::privacy::{Gate, Grain, PrivacyError, Released};
 use posterity::{Folders, Posterior, Study, federation::loopback, testing};
 
 #[derive(Debug, serde::Serialize)]
@@ -21,7 +21,6 @@ const MINE: Descriptor<dyn LocalSolve> = Descriptor {
     limits: Limits { privacy: PrivacyNeed::Required, ..Limits::NONE },
     read: |from| Ok(std::sync::Arc::new(TrustRegion(Local::read_whole(&from.keys)?, from.keys.number("reach")?))),
 };
-
 impl LocalSolve for TrustRegion {
     fn descriptor(&self) -> &'static Descriptor<dyn LocalSolve> {
         &MINE
@@ -40,15 +39,17 @@ impl LocalSolve for TrustRegion {
         seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
-        let (start, mut change) = (&task.get().start, seat.optimum(problem, task.get(), &self.0));
-        let end = start.iter().zip(&change).map(|(s, c)| s + c).collect();
-        let family = &problem.family;
-        if let [Some(prior), Some(from), Some(to)] = [&problem.prior.0, start, &end].map(|q| family.gaussian(q)) {
-            let moves = from.mean().iter().zip(to.mean()).zip(prior.deviations()).map(|((a, b), s)| (b - a).abs() / s);
-            let most = moves.fold(self.1, f64::max);
-            change.iter_mut().for_each(|c| *c *= self.1 / most);
-        }
-        Ok(Solved::Sum(Bounded::whole(*gate.shape(), &change)?))
+        let mut change = seat.optimum(problem, task.get(), &self.0);
+        change.edit(&(problem, task.get(), self.1), |change, (problem, task, reach)| {
+            let end = task.start.iter().zip(&*change).map(|(s, c)| s + c).collect();
+            let q = [&problem.prior.0, &task.start, &end].map(|natural| problem.family.gaussian(natural));
+            if let [Some(prior), Some(from), Some(to)] = q {
+                let moves = from.mean().iter().zip(to.mean()).map(|(a, b)| (b - a).abs());
+                let most = moves.zip(prior.deviations()).map(|(moved, s)| moved / s).fold(*reach, f64::max);
+                change.iter_mut().for_each(|c| *c *= reach / most);
+            }
+        });
+        Ok(Solved::Sum(change.clipped(*gate.shape())?))
     }
 }
 
@@ -75,6 +76,5 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let posterior = Posterior::open_with(&served.results, Some("mine"), &registry)?.at(None)?;
     println!("{}", posterior.predict_with(PATIENT.as_bytes(), &registry)?.csv(&posterior.levels()));
     testing::laws(&study.methods[0], &study.model.settings.build(Some(2), 1));
-    println!("all laws hold");
     Ok(std::fs::remove_dir_all(folder)?)
 }

@@ -18,17 +18,17 @@ pub use clear::Clear;
 pub use descend::Descend;
 pub use hybrid::Hybrid;
 pub use likelihood::Likelihood;
+pub use optimum::PrivateChange;
 pub use perturb::Perturb;
 pub use products::RowSums;
 pub use virtual_clients::Virtual;
-
-pub use optimum::optimum;
 
 use crate::algorithm::StepNoise;
 use crate::describe::{Canonical, Conflict, Descriptor, Limits};
 use crate::optimiser::OptimiserState;
 use crate::release::Releases;
 use crate::{ClientView, Family, Model, Terms};
+use optimum::optimum;
 use privacy::{Bounded, Gate, PrivacyError, Released, StudyConstant};
 use serde::{Deserialize, Serialize};
 use std::fmt;

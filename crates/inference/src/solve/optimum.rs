@@ -5,13 +5,22 @@ use crate::model::Scratch;
 use crate::optimiser::{Descent, kl_gradient};
 use crate::settings::{Local, Optimiser};
 use crate::{ClientView, Family, Gaussian, Rows};
+use privacy::{Bounded, PrivacyError, Shape};
+use std::fmt;
 
 /// The change of η after `local.steps` steps on the local free energy
 /// weight·Σ_{i in which} E_q[log p(yᵢ | xᵢ, θ)] − KL(q ‖ cavity), from the task's start, on all the rows at once.
 ///
 /// The result is private: it goes into a clipped sum and nowhere else. A search that diverges gives numbers that are not
 /// finite, which contribute zero there.
-pub fn optimum(problem: &Problem, task: &Task, rows: &Rows, which: &[usize], weight: f64, local: &Local) -> Vec<f64> {
+pub(super) fn optimum(
+    problem: &Problem,
+    task: &Task,
+    rows: &Rows,
+    which: &[usize],
+    weight: f64,
+    local: &Local,
+) -> Vec<f64> {
     let Some(q) = problem.family.gaussian(&task.start) else {
         return vec![0.0; task.start.len()];
     };
@@ -24,11 +33,52 @@ pub fn optimum(problem: &Problem, task: &Task, rows: &Rows, which: &[usize], wei
     end.iter().zip(&task.start).map(|(end, start)| end - start).collect()
 }
 
+/// A change of η before noise: a private vector that can be edited and clipped, and not read.
+///
+/// It has no accessor and no serialiser, and its `Debug` shows its length only. [`PrivateChange::edit`] takes a plain `fn`,
+/// which can capture nothing, so that a solver does not carry a number out by accident. [`PrivateChange::clipped`] is the
+/// way on, to a sum that only a gate can read.
+///
+/// # Examples
+///
+/// A function that captures something is refused by the compiler:
+///
+/// ```compile_fail,E0308
+/// fn leak(change: &mut inference::solve::PrivateChange) -> f64 {
+///     let mut first = 0.0;
+///     change.edit(&(), |change, ()| first = change[0]);
+///     first
+/// }
+/// ```
+pub struct PrivateChange(Vec<f64>);
+
+impl PrivateChange {
+    /// Changes the numbers in place, by a function of them and of what is handed over beside them.
+    pub fn edit<P>(&mut self, by: &P, f: fn(&mut [f64], &P)) {
+        f(&mut self.0, by);
+    }
+
+    /// The whole change as one clipped vector.
+    ///
+    /// # Errors
+    ///
+    /// As by [`Bounded::whole`]: for a shape of examples, or of another length.
+    pub fn clipped(&self, shape: Shape) -> Result<Bounded, PrivacyError> {
+        Bounded::whole(shape, &self.0)
+    }
+}
+
+impl fmt::Debug for PrivateChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PrivateChange({} numbers)", self.0.len())
+    }
+}
+
 impl ClientView<'_> {
-    /// [`optimum`] on all rows of this seat, which a solver needs not see for it.
-    pub fn optimum(&self, problem: &Problem, task: &Task, local: &Local) -> Vec<f64> {
+    /// The change that the optimisation without noise finds on all rows of this client. The solver sees neither.
+    pub fn optimum(&self, problem: &Problem, task: &Task, local: &Local) -> PrivateChange {
         let all: Vec<usize> = (0..self.shard.len()).collect();
-        optimum(problem, task, self.shard.rows(), &all, 1.0, local)
+        PrivateChange(optimum(problem, task, self.shard.rows(), &all, 1.0, local))
     }
 }
 
@@ -94,5 +144,22 @@ pub(super) fn natural_of(descent: &Descent, family: Family) -> Vec<f64> {
     match Gaussian::new_diagonal(point.mean.to_vec(), variances) {
         Some(q) => family.natural(&q),
         None => vec![f64::NAN; family.len()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use privacy::{Grain, Grid, NormBound};
+
+    #[test]
+    fn a_private_change_is_edited_and_clipped_and_prints_no_number() {
+        let mut change = PrivateChange(vec![0.123456, -78.9]);
+        change.edit(&2.0, |change, factor| change.iter_mut().for_each(|c| *c *= factor));
+        assert_eq!(change.0, [0.246912, -157.8]);
+        assert_eq!(format!("{change:?}"), "PrivateChange(2 numbers)");
+        let shape =
+            |dimension| Shape::new(dimension, NormBound::new(1.0).unwrap(), Grain::Whole, Grid::new(20).unwrap());
+        assert!(change.clipped(shape(2).unwrap()).is_ok() && change.clipped(shape(3).unwrap()).is_err());
     }
 }

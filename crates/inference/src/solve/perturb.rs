@@ -5,7 +5,7 @@ use crate::describe::{Allowed, Conflict, Descriptor, Limits, PrivacyNeed};
 use crate::release::{Clipped, Release, Releases};
 use crate::settings::{Covariance, Local, Optimiser, WHOLE_KEY};
 use crate::{ClientView, Family};
-use privacy::{Bounded, Gate, Grain, PrivacyError, Released};
+use privacy::{Gate, Grain, PrivacyError, Released};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -67,7 +67,6 @@ impl LocalSolve for Perturb {
         seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
-        let change = seat.optimum(problem, task.get(), &self.local);
-        Ok(Solved::Sum(Bounded::whole(*gate.shape(), &change)?))
+        Ok(Solved::Sum(seat.optimum(problem, task.get(), &self.local).clipped(*gate.shape())?))
     }
 }
