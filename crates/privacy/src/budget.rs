@@ -375,6 +375,7 @@ fn most(test: impl Fn(f64) -> Result<bool, PrivacyError>) -> Result<f64, Privacy
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exact_float::fixed;
     use crate::{Adjacency, NoiseMultiplier};
 
     fn gaussian(z: f64) -> Event {
@@ -402,6 +403,20 @@ mod tests {
             let fits = how_many_fit(spent, one, limit);
             assert!(fits == 0 || add_cost(spent, one, fits) <= limit, "{spent} + {fits} times {one}");
             assert!(add_cost(spent, one, fits + 1) > limit, "{spent} + {fits} times {one}");
+        }
+    }
+
+    /// spent + n·one without rounding, which what is counted never stays under.
+    #[test]
+    fn costs_are_added_up_rounded_up() {
+        let mut spent = 0.0;
+        for k in 1..2000_u32 {
+            let (one, steps) = (f64::from(k).sqrt() / 700.0, u64::from(k % 11) + 1);
+            let counted = add_cost(spent, one, steps);
+            let exact = fixed(spent) + fixed(one) * steps;
+            assert!(fixed(counted) >= exact, "{spent} + {steps} times {one}");
+            assert!(fixed(counted * (1.0 - 1e-15)) < exact, "{spent} + {steps} times {one} gives too much away");
+            spent = counted;
         }
     }
 

@@ -142,6 +142,8 @@ mod budget;
 mod certified_plan;
 mod error;
 mod event;
+#[cfg(test)]
+mod exact_float;
 mod finite;
 mod gate;
 mod journal;

@@ -163,3 +163,24 @@ impl Tickets {
         Ok(self.next)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exact_float::fixed;
+    use crate::{Grid, NoiseMultiplier, NormBound, Steps};
+
+    /// σ ≥ z·sensitivity without rounding, and hardly more.
+    #[test]
+    fn noise_is_rounded_up_from_z_times_the_sensitivity() {
+        for k in 0..2000_u32 {
+            let (z, bound) = (0.7 + f64::from(k) * 0.001_237, NormBound::new(1.0 + f64::from(k) * 0.017).unwrap());
+            let shape = Shape::new(1, bound, Grain::Example, Grid::new(12).unwrap()).unwrap();
+            let event = Event::gaussian(NoiseMultiplier::new(z).unwrap(), Adjacency::Substitute, Steps::ONE);
+            let noise = CalibratedNoise::new(&shape, &event, Trust::Local).unwrap();
+            let promised = fixed(z) * (2 * shape.bound_units());
+            assert!(fixed(noise.deviation) >= promised, "{z} times {}", noise.sensitivity);
+            assert!(fixed(noise.deviation * (1.0 - 1e-15)) < promised, "{z} times {}", noise.sensitivity);
+        }
+    }
+}

@@ -209,11 +209,16 @@ fn share_noise(event: &Event, shape: &Shape, cohort: &Cohort) -> Result<ShareSam
     if cohort.event(noise, shape, *z, event.adjacency(), event.unit(), event.steps())? != *event {
         return Err(mismatch);
     }
-    let variance = (deviation * deviation).next_up();
+    let variance = share_variance(deviation);
     Ok(match noise {
         ShareNoise::DiscreteGaussian => ShareSampler::DiscreteGaussian(DiscreteGaussian::new(variance)?),
         ShareNoise::Skellam => ShareSampler::Skellam(Skellam::new(variance)?),
     })
+}
+
+/// s², rounded up.
+fn share_variance(deviation: f64) -> f64 {
+    (deviation * deviation).next_up()
 }
 
 impl Gate for ShareGate {
@@ -248,5 +253,31 @@ impl Gate for ShareGate {
         };
         self.sampler.fill(&mut self.stream, &mut self.noise);
         Ok(Outgoing::contribution(contribution))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exact_float::{ONE, fixed};
+    use crate::{Grain, Grid, NormBound};
+
+    /// n·s² ≥ (z·sensitivity)² without rounding, for the deviation s of the event, and for the variance that is drawn.
+    #[test]
+    fn shares_are_rounded_up_to_the_noise_of_the_total() {
+        for k in 0..1000_u32 {
+            let (z, bound) = (0.7 + f64::from(k) * 0.003_7, NormBound::new(1.0 + f64::from(k) * 0.017).unwrap());
+            let shape = Shape::new(1, bound, Grain::Whole, Grid::new(12).unwrap()).unwrap();
+            let cohort = Cohort::new(4 + u64::from(k), 1, 1).unwrap();
+            let multiplier = NoiseMultiplier::new(z).unwrap();
+            let (noise, unit) = (ShareNoise::Skellam, Unit::Client);
+            let event = cohort.event(noise, &shape, multiplier, Adjacency::Substitute, unit, Steps::ONE).unwrap();
+            let Mechanism::SkellamSum { share_deviation, shares, .. } = event.mechanism() else { panic!("{event}") };
+            let (s, n) = (share_deviation.get(), shares.get());
+            let promised = (fixed(z) * (2 * shape.bound_units())).pow(2);
+            assert!(fixed(s).pow(2) * n >= promised, "{n} shares of {s}");
+            assert!(fixed(s * (1.0 - 2e-15)).pow(2) * n < promised, "{n} shares of {s}");
+            assert!((fixed(share_variance(s)) << ONE) >= fixed(s).pow(2), "{s}");
+        }
     }
 }
