@@ -18,7 +18,6 @@ pub enum RowReading {
 }
 
 /// Encodes lines by a schema.
-#[derive(Debug)]
 pub(crate) struct Encoder<'a> {
     schema: &'a Schema,
     bias: bool,

@@ -24,10 +24,16 @@ impl fmt::Debug for RecordId {
 }
 
 /// The keys of some rows, in their order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct RowKeys {
     slots: Vec<u64>,
     records: Option<Vec<RecordId>>,
+}
+
+impl fmt::Debug for RowKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RowKeys")
+    }
 }
 
 impl RowKeys {

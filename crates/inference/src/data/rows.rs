@@ -1,12 +1,13 @@
 //! Encoded rows, stored hybrid: a few dense numbers and a few positions that hold a one.
 
 use crate::{DataError, InputLayout, linalg};
+use std::fmt;
 
-/// Rows of inputs and outcomes.
+/// Rows of inputs and outcomes. Their `Debug` shows no value, and not how many there are.
 ///
 /// Inputs 0..dense of a row are stored as numbers; of the others only the positions that hold a one are stored, as
 /// one-hot coding, missing flags and the bias make them. Adult's 109 inputs take 6 numbers and 9 positions.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Rows {
     layout: InputLayout,
     numbers: Vec<f64>,
@@ -16,8 +17,8 @@ pub struct Rows {
     outcomes: Vec<f64>,
 }
 
-/// One row, borrowed.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// One row, borrowed. Its `Debug` shows no value.
+#[derive(Clone, Copy, PartialEq)]
 pub struct Row<'a> {
     /// Inputs 0..dense.
     pub numbers: &'a [f64],
@@ -25,6 +26,18 @@ pub struct Row<'a> {
     pub ones: &'a [u32],
     /// y.
     pub outcome: f64,
+}
+
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rows({} inputs)", self.width())
+    }
+}
+
+impl fmt::Debug for Row<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Row({} numbers)", self.numbers.len())
+    }
 }
 
 impl Rows {
@@ -221,6 +234,9 @@ fn quadratics<const N: usize>(numbers: [&[f64]; N], triangle: &[f64]) -> [f64; N
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::{Encoded, Federation, RowKeys, Shard, Site};
+    use crate::model::{Scratch, Slopes};
+    use std::collections::BTreeMap;
 
     /// A row's entries one by one, as a loop over iterators adds them up.
     fn entry_by_entry(row: Row<'_>, scale: f64, first: &mut [f64], triangle: &mut [f64]) -> f64 {
@@ -291,5 +307,26 @@ mod tests {
             assert!(rows.push(bad).is_err(), "{bad:?}");
         }
         assert!(rows.is_empty() && Rows::new(2, 3).is_err());
+    }
+
+    /// Whatever holds rows, sums over rows or their number: an error or a log line may have its `Debug` text.
+    #[test]
+    fn nothing_that_holds_rows_prints_them() {
+        let mut rows = Rows::new(6, 2).unwrap();
+        let row = Row { numbers: &[0.123456, -98765.0], ones: &[2, 5], outcome: 0.123456 };
+        (0..77).for_each(|_| rows.push(row).unwrap());
+        let keys = RowKeys::of_slots((0..77).collect());
+        let columns = BTreeMap::from([("city".to_owned(), vec!["98765".to_owned(); 77])]);
+        let inputs = vec!["age".to_owned(); 6];
+        let scratch = Scratch { values: vec![0.123456], ..Scratch::default() };
+        let slopes = Slopes { value: 0.123456, natural: vec![-98765.0] };
+        let mut texts = vec![format!("{row:?} {rows:?} {keys:?} {scratch:?} {slopes:?}")];
+        texts.push(format!("{:?}", Encoded { rows: rows.clone(), keys: keys.clone(), inputs, columns }));
+        let shard = Shard::new(rows.clone(), keys).unwrap();
+        let site = Site { name: "north".into(), shard, own: Vec::new() };
+        texts.push(format!("{:#?}", Federation { sites: vec![site], test: rows }));
+        for text in texts {
+            assert!(["123456", "98765", "76", "77"].iter().all(|private| !text.contains(private)), "{text}");
+        }
     }
 }

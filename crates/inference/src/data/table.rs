@@ -7,6 +7,7 @@ use crate::data::nearest::nearest;
 use crate::data::schema::{Kind, Only, Schema};
 use crate::{DataError, Rows};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::io::Read;
 
 /// No header is longer.
@@ -15,8 +16,8 @@ const MOST_HEADER: u64 = 1 << 20;
 /// The header's line, and the first after it.
 pub(super) const FIRST_ROW: u64 = 2;
 
-/// A table after encoding.
-#[derive(Debug, Clone, PartialEq)]
+/// A table after encoding. Its `Debug` shows no cell.
+#[derive(Clone, PartialEq)]
 pub struct Encoded {
     /// The rows.
     pub rows: Rows,
@@ -26,6 +27,12 @@ pub struct Encoded {
     pub inputs: Vec<String>,
     /// The columns that were to be kept as text, by name; one entry for each row.
     pub columns: BTreeMap<String, Vec<String>>,
+}
+
+impl fmt::Debug for Encoded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Encoded({} inputs)", self.inputs.len())
+    }
 }
 
 impl Encoded {

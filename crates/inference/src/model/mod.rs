@@ -130,8 +130,8 @@ impl Sink for Vec<f64> {
     }
 }
 
-/// Buffers that a model may use and keep between calls, so that a step does not allocate.
-#[derive(Debug, Default)]
+/// Buffers that a model may use and keep between calls, so that a step does not allocate. Their `Debug` shows no value.
+#[derive(Default)]
 pub struct Scratch {
     /// Numbers for each row of a batch.
     pub per_row: [Vec<f64>; 6],
@@ -143,6 +143,12 @@ pub struct Scratch {
     pub per_parameter: Vec<f64>,
     /// What passes through a network.
     pub pass: Pass,
+}
+
+impl fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scratch")
+    }
 }
 
 /// What a model says about a new row.
@@ -161,13 +167,19 @@ pub enum Prediction {
     },
 }
 
-/// A sum over rows, and where it rises.
-#[derive(Debug, Clone, PartialEq)]
+/// A sum over rows, and where it rises: private, so that its `Debug` shows no value.
+#[derive(Clone, PartialEq)]
 pub struct Slopes {
     /// The sum.
     pub value: f64,
     /// Its gradient by the mean parameters of the full family. Layout as in [`Family`].
     pub natural: Vec<f64>,
+}
+
+impl fmt::Debug for Slopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Slopes({} numbers)", self.natural.len())
+    }
 }
 
 /// The variance of a q that stands for one θ: nothing beside any other number, and its inverse is finite.

@@ -6,7 +6,7 @@ use privacy::{Inputs, Layer};
 /// Buffers of a pass, kept between calls.
 ///
 /// Weights stand layer after layer, in a layer input by input, and of every layer but the first the last input is a one.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Pass {
     rows: usize,
     dense: usize,
