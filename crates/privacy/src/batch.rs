@@ -317,6 +317,21 @@ mod tests {
         assert_eq!(gaps.gap(&mut FixedWords(vec![first - 1])), 2);
     }
 
+    /// A word that is under every threshold skips 64 rows and decides nothing about the next one.
+    #[test]
+    fn after_the_longest_gap_the_next_row_is_drawn_anew() {
+        let gaps = GeometricGaps::new(SamplingRate::new(0.01).unwrap());
+        let drawn = |words: &[u64], rows: usize| {
+            let (mut bits, mut into) = (FixedWords(words.to_vec()), Vec::new());
+            gaps.draw(&mut bits, rows, &mut into);
+            assert!(bits.0.is_empty(), "a word is left");
+            into
+        };
+        assert!(drawn(&[0], MOST_SKIPPED).is_empty());
+        assert_eq!(drawn(&[0, u64::MAX], MOST_SKIPPED + 1), [MOST_SKIPPED]);
+        assert!(drawn(&[0, 0], MOST_SKIPPED + 1).is_empty());
+    }
+
     /// Mutant: no rejection. 2³² mod 3 is 1, so that of the words whose product has the high word 0 the first is one too many.
     #[test]
     fn a_word_that_would_make_a_row_likelier_is_drawn_again() {

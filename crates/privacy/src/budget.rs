@@ -406,6 +406,20 @@ mod tests {
         }
     }
 
+    /// The limit itself is certified to be within the grant, and what is a little over it is not.
+    #[test]
+    fn the_limits_of_other_filters_are_rounded_down_too() {
+        for (epsilon, delta) in [(0.1, 1e-9), (1.0, 1e-5), (3.0, 1e-6), (8.0, 1e-3)] {
+            let (epsilon, delta) = (Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap());
+            let within_mu = |square: f64| gdp::gaussian_delta(Interval::exact(square), epsilon.get()).hi <= delta.get();
+            let within_rho = |rho: f64| zcdp::epsilon_at(Rho::new(rho).unwrap(), delta).unwrap() <= epsilon.get();
+            let mu = limit(&Filter::Gdp, epsilon, delta).unwrap();
+            let rho = limit(&Filter::Zcdp, epsilon, delta).unwrap();
+            assert!(within_mu(mu) && !within_mu(mu * (1.0 + 1e-12)), "μ² {mu}");
+            assert!(within_rho(rho) && !within_rho(rho * (1.0 + 1e-12)), "ρ {rho}");
+        }
+    }
+
     /// spent + n·one without rounding, which what is counted never stays under.
     #[test]
     fn costs_are_added_up_rounded_up() {

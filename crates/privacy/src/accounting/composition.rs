@@ -221,3 +221,28 @@ impl Accountant for Advanced {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exact_float::{ONE, fixed};
+    use crate::{Adjacency, Categories, Gamma, Sampling, Steps, Unit};
+    use num_bigint::BigUint;
+
+    /// k = 2^m + 1 categories and γ = k/2^(m+1) make the largest ratio of probabilities 2^m: ε is m·ln 2, known to a hundred bits.
+    #[test]
+    fn the_epsilon_of_a_randomised_response_is_rounded_up() {
+        // ⌊2^100 ln 2⌋.
+        const LN_2: u128 = 0xb_1721_7f7d_1cf7_9abc_9e3b_3980;
+        for m in 1..20_u32 {
+            let k = (1_u64 << m) + 1;
+            let gamma = Gamma::new(k as f64 / (1_u64 << (m + 1)) as f64).unwrap();
+            let mechanism = Mechanism::RandomisedResponse { categories: Categories::new(k).unwrap(), gamma };
+            let event =
+                Event::new(mechanism, Adjacency::Substitute, Unit::Example, Sampling::None, Steps::ONE).unwrap();
+            let epsilon = pure_epsilon(&event).unwrap().unwrap();
+            let exact = BigUint::from(LN_2 * u128::from(m)) << (ONE - 100);
+            assert!(fixed(epsilon) > exact && fixed(epsilon * (1.0 - 1e-14)) < exact, "{m}: {epsilon}");
+        }
+    }
+}

@@ -194,6 +194,9 @@ mod tests {
             let corner = 1.0 / (1.0 + f64::exp(epsilon));
             let reached = libm::erfc(0.5 * mu * std::f64::consts::FRAC_1_SQRT_2) * 0.5;
             assert!(reached <= corner * (1.0 + 1e-12) && (reached / corner - 1.0).abs() < 1e-9, "{epsilon}");
+            let one = Interval::exact(1.0);
+            let certified = one / (one + Interval::exact(epsilon).exp());
+            assert!(Interval::exact(-0.5 * mu).phi().hi <= certified.lo, "{epsilon}: certified from above");
         }
         assert_eq!(mu_of_pure(701.0), None);
     }

@@ -150,6 +150,7 @@ mod tests {
     use super::*;
     use crate::accounting::composition::Basic;
     use crate::accounting::gdp::Gdp;
+    use crate::exact_float::fixed;
     use crate::{Adjacency, Sampling, Unit};
 
     fn laplace(z: f64, steps: u64) -> Vec<Event> {
@@ -169,6 +170,18 @@ mod tests {
         let (_, flat) = group_privacy(Epsilon::new(0.0).unwrap(), delta, Steps::new(3).unwrap()).unwrap();
         assert!((flat.get() - 3e-6).abs() < 1e-18);
         assert!(group_privacy(Epsilon::new(9.0).unwrap(), delta, Steps::new(9).unwrap()).is_err());
+    }
+
+    /// z/k without rounding is never less than the multiplier that is accounted.
+    #[test]
+    fn the_noise_that_a_group_sees_is_rounded_down() {
+        for k in 2..500_u64 {
+            let z = 10.0 + (k as f64).sqrt();
+            let plan = [Event::gaussian(NoiseMultiplier::new(z).unwrap(), Adjacency::Substitute, Steps::ONE)];
+            let seen = of_group(&plan, Steps::new(k).unwrap()).unwrap()[0].noise_multiplier().unwrap().get();
+            assert!(fixed(seen) * k <= fixed(z), "{z} / {k}");
+            assert!(fixed(seen * (1.0 + 2e-15)) * k > fixed(z), "{z} / {k} gives too much away");
+        }
     }
 
     #[test]

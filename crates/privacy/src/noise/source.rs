@@ -117,6 +117,11 @@ impl OsKeyed {
         }
     }
 
+    /// A stream under a key from fresh bytes, the site's secret and the context.
+    fn keyed(&self, fresh: &[u8; 32], context: &NoiseContext) -> Result<NoiseStream, PrivacyError> {
+        derive(fresh, self.secret.as_ref(), context)
+    }
+
     /// The noise of a simulation in the place of the system's, so that a test can hold a whole federation against one. It
     /// exists in test builds only: with optimisation and no debug assertions, this feature does not compile.
     #[cfg(feature = "rehearsal")]
@@ -138,7 +143,7 @@ impl NoiseSource for OsKeyed {
         }
         let mut fresh = Zeroizing::new([0_u8; 32]);
         getrandom::fill(fresh.as_mut()).map_err(|_| PrivacyError::Randomness)?;
-        derive(fresh.as_ref(), self.secret.as_ref(), context)
+        self.keyed(&fresh, context)
     }
 }
 
@@ -202,6 +207,14 @@ mod tests {
         let context = NoiseContext::default();
         let mut source = OsKeyed::new([5; 32]);
         assert_ne!(first(&mut source, &context), first(&mut source, &context));
+    }
+
+    /// Two sites whose operating systems give the same bytes, as copies of one machine image may.
+    #[test]
+    fn sites_of_different_secrets_share_no_stream() {
+        let first = |secret| OsKeyed::new([secret; 32]).keyed(&[9; 32], &NoiseContext::default()).unwrap().next_u64();
+        assert_ne!(first(1), first(2));
+        assert_eq!(first(1), first(1));
     }
 
     /// By whichever instructions the machine has: RFC 8439, appendix A.1, test vectors 1 and 2.
