@@ -186,3 +186,22 @@ impl Accountant for Rdp {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Adjacency, Mechanism, Sampling, Steps, Unit};
+
+    /// Where ε is so large that what was kept costs nothing, what was cut is still a part of δ.
+    #[test]
+    fn what_was_cut_is_a_part_of_delta_at_every_epsilon() {
+        let (users, local_epsilon) = (Steps::new(1000).unwrap(), Epsilon::new(2.0).unwrap());
+        let mechanism = Mechanism::ShuffleClones { users, local_epsilon };
+        let steps = Steps::new(3).unwrap();
+        let event = Event::new(mechanism, Adjacency::Substitute, Unit::Example, Sampling::None, steps).unwrap();
+        let plan = [event];
+        let cut = cut(&compositions(&plan).unwrap()[0]);
+        let delta = Rdp::default().delta(&plan, Epsilon::new(100.0).unwrap()).unwrap().upper;
+        assert!(cut > 0.0 && delta >= cut && delta < 2.0 * cut, "{delta} of {cut}");
+    }
+}
