@@ -1,19 +1,19 @@
-//! Checks of the documents that need no build: the book has all its pages, and CONTRIBUTING.md names paths and types that exist.
+//! Checks of the documents that need no build: the book has all its pages, CONTRIBUTING.md and SECURITY.md name paths that
+//! exist, and CONTRIBUTING.md types that exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The pages of the book, and the paths and types of CONTRIBUTING.md, that are not as they should be.
+/// The pages of the book, and the paths and types of CONTRIBUTING.md and SECURITY.md, that are not as they should be.
 pub(crate) fn complaints(root: &Path, sources: &[PathBuf]) -> Result<Vec<String>, String> {
     let read = |name: &str| fs::read_to_string(root.join(name)).map_err(|e| format!("{name}: {e}"));
     let mut pages = Vec::new();
     collect(&root.join("docs"), Path::new(""), &mut pages)?;
     let mut found = about_the_book(&read("docs/SUMMARY.md")?, &pages);
     let recipes = read("CONTRIBUTING.md")?;
-    for path in paths_named(&recipes) {
-        if !root.join(&path).exists() {
-            found.push(format!("CONTRIBUTING.md: there is no {path}"));
-        }
+    for document in ["CONTRIBUTING.md", "SECURITY.md"] {
+        let named = paths_named(&read(document)?).into_iter().filter(|path| !root.join(path).exists());
+        found.extend(named.map(|path| format!("{document}: there is no {path}")));
     }
     let mut missing = types_named(&recipes);
     for path in sources {

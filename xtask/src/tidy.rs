@@ -18,7 +18,7 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
         let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
         complaints.extend(complaints_about(&text).into_iter().map(|c| format!("{name}: {c}")));
     }
-    complaints.extend(mutants_without_a_test(root, &files)?);
+    complaints.extend(stale_mutants(root, &files)?);
     let mut documents = Vec::new();
     for entry in fs::read_dir(root).map_err(|e| e.to_string())? {
         documents.push(entry.map_err(|e| e.to_string())?.path());
@@ -85,11 +85,51 @@ fn tests_without_a_program(files: &[PathBuf]) -> Vec<String> {
     forgotten
 }
 
-/// Tests that `docs/mutants.md` names and nobody has written: a mutant that is listed is one that is caught.
-fn mutants_without_a_test(root: &Path, files: &[PathBuf]) -> Result<Vec<String>, String> {
+/// Tests that `docs/mutants.md` or SECURITY.md names and nobody has written, and places in the code that have another name by now: a mutant
+/// that is listed is one that a reader can make, and that is caught.
+fn stale_mutants(root: &Path, files: &[PathBuf]) -> Result<Vec<String>, String> {
     let read = |path: &Path| fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
-    let sources = files.iter().map(|path| read(path)).collect::<Result<String, _>>()?;
-    Ok(unwritten(&read(&root.join("docs/mutants.md"))?, &sources))
+    let texts = files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let (table, sources) = (read(&root.join("docs/mutants.md"))?, texts.concat());
+    let mut found = unwritten(&table, &sources);
+    found.extend(renamed(&table, files, &texts));
+    found.extend(unknown_tests(&read(&root.join("SECURITY.md"))?, &sources));
+    Ok(found)
+}
+
+/// Names of tests in SECURITY.md that no source has. A code span of three or more small words is taken for one.
+fn unknown_tests(text: &str, sources: &str) -> Vec<String> {
+    let is_name = |span: &&str| {
+        let small = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        span.matches('_').count() >= 2 && span.chars().all(small)
+    };
+    let tests = text.split('`').skip(1).step_by(2).filter(is_name);
+    let missing = tests.filter(|test| !sources.contains(&format!("fn {test}(")));
+    missing.map(|test| format!("SECURITY.md: there is no test {test}")).collect()
+}
+
+/// Places in the table's second column, `Type::item` or `module::item`, that no file of the sources has.
+fn renamed(table: &str, files: &[PathBuf], texts: &[String]) -> Vec<String> {
+    let has = |owner: &str, item: &str| {
+        let declares = |text: &str| {
+            let forms = [format!("fn {item}("), format!("fn {item}<"), format!("const {item}:")];
+            forms.iter().any(|form| text.contains(form))
+        };
+        let within = |path: &Path| path.with_extension("").iter().rev().take(2).any(|part| part == owner);
+        let names = |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == owner);
+        files.iter().zip(texts).any(|(path, text)| declares(text) && (within(path) || names(text)))
+    };
+    let mut found = Vec::new();
+    for row in table.lines().filter(|line| line.starts_with("| ")).skip(1) {
+        let places = row.split('|').nth(2).unwrap_or_default().split('`').skip(1).step_by(2);
+        for (path, item) in places.filter_map(|place| place.rsplit_once("::")) {
+            let owner = path.rsplit("::").next().unwrap_or(path);
+            if !has(owner, item) {
+                found.push(format!("docs/mutants.md: there is no {owner}::{item}"));
+            }
+        }
+    }
+    found
 }
 
 /// Rows of the table whose tests are not among the sources, or that name none.
@@ -166,5 +206,18 @@ mod tests {
         let table = "| mutant | code | tests |\n|---|---|---|\n| M1 | `a` | `one`, `two` |\n| M2 | `b` | |\n";
         assert_eq!(unwritten(table, "fn one() {} fn two() {}").len(), 1);
         assert_eq!(unwritten(table, "fn one() {}").len(), 2);
+        let text = "`a_test_here`, `a_test_gone`, `site.toml`, `two_words` and `Type::a_b_c`";
+        assert_eq!(unknown_tests(text, "fn a_test_here() {}"), ["SECURITY.md: there is no test a_test_gone"]);
+    }
+
+    #[test]
+    fn a_mutant_of_code_that_was_renamed_is_found() {
+        let table =
+            "| mutant | code | tests |\n|---|---|---|\n| M1 | `Gate::send`, `open`, `a::gate::LIMIT`: less | `one` |\n";
+        let (files, text) = ([PathBuf::from("src/gate.rs")], "impl Gate { fn send(&self) {} }\nconst LIMIT: u8 = 1;\n");
+        assert!(renamed(table, &files, &[text.to_owned()]).is_empty());
+        assert_eq!(renamed(table, &files, &[text.replace("Gate", "Door")]).len(), 1);
+        assert_eq!(renamed(table, &files, &[text.replace("fn send", "fn sent")]).len(), 1);
+        assert_eq!(renamed(table, &[PathBuf::from("src/door.rs")], &[text.to_owned()]).len(), 1);
     }
 }
