@@ -1,7 +1,8 @@
 //! Sums of clipped vectors on an integer grid, which can be added to and released but not read.
 //!
-//! What goes in is clipped in integers: a vector is scaled to the grid by a public power of two, shortened, truncated towards
-//! zero, and its norm is checked again in 128 bits. A vector that fails contributes zero and no error, because whether it
+//! What goes in is clipped in integers: a vector is scaled to the grid by a public power of two and rounded to the nearest
+//! integers. If these are too long, they are shortened and truncated towards zero, and their norm, whose square is exact, is
+//! checked again. A vector that fails contributes zero and no error, because whether it
 //! failed is private. Sums are of integers, hence exact in any order, and one unit can move them by no more than
 //! [`crate::sensitivity_factor`] times the integer bound.
 //!
@@ -57,7 +58,7 @@ pub struct Bounded {
     /// One row's outer product, where these are summed.
     products: Zeroizing<Vec<f64>>,
     /// Σ of squared units as long as nothing but single numbers was added; none after anything else.
-    squares: Option<u128>,
+    squares: Option<Zeroizing<u128>>,
 }
 
 /// Where the vectors of a sum lie.
@@ -156,7 +157,19 @@ impl Bounded {
         let zeros = || Zeroizing::new(vec![0; d]);
         let (units, scratch, clip) = (zeros(), zeros(), Clipper::to(&shape));
         let (reach, ghost, products) = (Reach::Ball, Box::default(), Zeroizing::default());
-        Self { shape, units, scratch, clip, pushed: 0, room, drawn_by: None, reach, ghost, products, squares: Some(0) }
+        Self {
+            shape,
+            units,
+            scratch,
+            clip,
+            pushed: 0,
+            room,
+            drawn_by: None,
+            reach,
+            ghost,
+            products,
+            squares: Some(Zeroizing::new(0)),
+        }
     }
 
     /// Starts the sum again at zero for the rows of the next batch, keeping its buffers.
@@ -166,7 +179,7 @@ impl Bounded {
         }
         self.units.fill(0);
         self.pushed = 0;
-        self.squares = Some(0);
+        self.squares = Some(Zeroizing::new(0));
         self.room = batch.rows().len() as u64;
         self.drawn_by = Some(batch.ticket());
         Ok(())
@@ -294,7 +307,7 @@ impl Bounded {
 
     /// Σ of squared units, if only single numbers were added. For gates only.
     pub(crate) fn squares(&self) -> Option<u128> {
-        self.squares
+        self.squares.as_deref().copied()
     }
 
     /// Where its vectors lie. For gates only.

@@ -118,9 +118,11 @@
 //!
 //! Read in the order of the table. Private numbers enter through the `push` methods of [`Bounded`] and through
 //! [`ResponseGate::report`] only. They leave through implementations of [`Gate`], [`Curator::open`],
-//! [`ShuffledRound::open`] and [`secure_sum::Opener`] only: `Released::by_gate` is private to this crate, and a search
-//! for it finds every exit. Outside this crate, search for `impl StudyConstant` (what post-processing may see) and for
-//! what is deserialised into [`Released`] (what is taken to be public).
+//! [`ShuffledRound::open`] and [`secure_sum::Opener`] only: `Released::by_gate` and `Released::slot` are private to this
+//! crate, and a search for the two finds every exit. Sums without noise also reach a [`record::Tape`], which simulated gates
+//! take and an agent's cannot, and masked shares leave through [`secure_sum::Contributor`]. Outside this crate, search for
+//! `impl StudyConstant` (what post-processing may see) and for what is deserialised into [`Released`] (what is taken to be
+//! public).
 //!
 //! Assumed, not proved here: IEEE 754 arithmetic, the stated accuracy of `libm`, the operating system's random
 //! numbers, SHA-256, HKDF, ChaCha20 and AES-128, and that a journal which calls itself [`Durable`] is.

@@ -5,6 +5,7 @@
 
 use super::{Bounded, ROUNDER, Reach};
 use crate::PrivacyError;
+use zeroize::Zeroizing;
 
 impl Bounded {
     /// Adds a number for each of as many rows, each rounded to the grid and clipped to the bound by itself.
@@ -28,7 +29,7 @@ impl Bounded {
             squares += u128::from(units.unsigned_abs()) * u128::from(units.unsigned_abs());
         }
         self.units[0] = self.units[0].wrapping_add(sum);
-        self.squares = self.squares.map(|so_far| so_far.saturating_add(squares));
+        self.squares = self.squares().map(|so_far| Zeroizing::new(so_far.saturating_add(squares)));
         Ok(())
     }
 }
