@@ -248,41 +248,22 @@ impl Parts<'_> {
 
 /// Keys that every method has, beside those of its algorithm.
 pub const METHOD_KEYS: &[Key] = &[
-    Key {
-        name: "name",
-        about: "the name in results",
-        kind: ValueKind::Text,
-        otherwise: Otherwise::Required,
-        example: "\"noise-aware\"",
-    },
-    Key {
-        name: "algorithm",
-        about: "what the server asks and how it learns from the answers",
-        kind: ValueKind::Named(Registered::Algorithm),
-        otherwise: Otherwise::Required,
-        example: "\"noise-aware\"",
-    },
-    Key {
-        name: "schedule",
-        about: "who is asked when",
-        kind: ValueKind::Word(&["sequential", "synchronous", "asynchronous"]),
-        otherwise: Otherwise::Follows("the first that the algorithm goes with"),
-        example: "\"synchronous\"",
-    },
-    Key {
-        name: "rates",
-        about: "how often clients come back in an asynchronous schedule",
-        kind: ValueKind::Word(&["equal", "inverse-rows"]),
-        otherwise: Otherwise::Word("equal"),
-        example: "\"equal\"",
-    },
-    Key {
-        name: "privacy",
-        about: "what is promised to whom",
-        kind: ValueKind::Table(PRIVACY_KEYS),
-        otherwise: Otherwise::Nothing,
-        example: "{ unit = \"example\", adjacency = \"substitute\", epsilon = 1.0, delta = 1e-5, clip = 2.0 }",
-    },
+    Key::new("name", ValueKind::Text, "\"noise-aware\"").about("the name in results"),
+    Key::new("algorithm", ValueKind::Named(Registered::Algorithm), "\"noise-aware\"")
+        .about("what the server asks and how it learns from the answers"),
+    Key::new("schedule", ValueKind::Word(&["sequential", "synchronous", "asynchronous"]), "\"synchronous\"")
+        .about("who is asked when")
+        .otherwise(Otherwise::Follows("the first that the algorithm goes with")),
+    Key::new("rates", ValueKind::Word(&["equal", "inverse-rows"]), "\"equal\"")
+        .about("how often clients come back in an asynchronous schedule")
+        .otherwise(Otherwise::Word("equal")),
+    Key::new(
+        "privacy",
+        ValueKind::Table(PRIVACY_KEYS),
+        "{ unit = \"example\", adjacency = \"substitute\", epsilon = 1.0, delta = 1e-5, clip = 2.0 }",
+    )
+    .about("what is promised to whom")
+    .optional(),
 ];
 
 impl Method {

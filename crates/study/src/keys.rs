@@ -6,301 +6,180 @@ use inference::{MODEL_KEYS, method::METHOD_KEYS};
 const ANY_COUNT: ValueKind = ValueKind::ANY_COUNT;
 const ANY_NUMBER: ValueKind = ValueKind::ANY_NUMBER;
 
-const fn key(
-    name: &'static str,
-    about: &'static str,
-    kind: ValueKind,
-    otherwise: Otherwise,
-    example: &'static str,
-) -> Key {
-    Key::new(name, about, kind, otherwise, example)
-}
-
 /// `schema`, with which every study begins.
-pub(crate) const SCHEMA_KEY: Key = key("schema", "version of the study language", ANY_COUNT, Otherwise::Required, "1");
+pub(crate) const SCHEMA_KEY: Key = Key::new("schema", ANY_COUNT, "1").about("version of the study language");
 
 /// `name` of `[study]`.
-pub(crate) const STUDY_NAME: Key = key(
-    "name",
-    "names the folder of results: letters, digits, - and _",
-    ValueKind::Text,
-    Otherwise::Required,
-    "\"my-study\"",
-);
+pub(crate) const STUDY_NAME: Key =
+    Key::new("name", ValueKind::Text, "\"my-study\"").about("names the folder of results: letters, digits, - and _");
 
 /// `seeds` of `[study]`.
-pub(crate) const STUDY_SEEDS: Key = key(
-    "seeds",
-    "seeds of the simulated runs",
-    ValueKind::Counts { least: 0, most: u64::MAX },
-    Otherwise::Required,
-    "[1, 2, 3]",
-);
+pub(crate) const STUDY_SEEDS: Key =
+    Key::new("seeds", ValueKind::Counts { least: 0, most: u64::MAX }, "[1, 2, 3]").about("seeds of the simulated runs");
 
 const STUDY: &[Key] = &[
     STUDY_NAME,
     STUDY_SEEDS,
-    key(
-        "baselines",
-        "whether \"local only\" and \"non-private\" are fitted beside the methods",
-        ValueKind::Flag,
-        Otherwise::Flag(true),
-        "false",
-    ),
+    Key::new("baselines", ValueKind::Flag, "false")
+        .about("whether \"local only\" and \"non-private\" are fitted beside the methods")
+        .otherwise(Otherwise::Flag(true)),
 ];
 
 const SPLIT: &[Key] = &[
-    key("test", "share of the rows that is held out", ValueKind::Share, Otherwise::Nothing, "0.2"),
-    key("test_rows", "number of held-out rows", ValueKind::AT_LEAST_ONE, Otherwise::Nothing, "500"),
-    key("half", "hold out half of the rows", ValueKind::Flag, Otherwise::Nothing, "true"),
-    key("column", "column that says which rows are held out", ValueKind::Text, Otherwise::Nothing, "\"split\""),
-    key("test_level", "its value in held-out rows", ValueKind::Text, Otherwise::Nothing, "\"test\""),
-    key("seed", "draws the split once, instead of with each run's seed", ANY_COUNT, Otherwise::Nothing, "7"),
+    Key::new("test", ValueKind::Share, "0.2").about("share of the rows that is held out").optional(),
+    Key::new("test_rows", ValueKind::AT_LEAST_ONE, "500").about("number of held-out rows").optional(),
+    Key::new("half", ValueKind::Flag, "true").about("hold out half of the rows").optional(),
+    Key::new("column", ValueKind::Text, "\"split\"").about("column that says which rows are held out").optional(),
+    Key::new("test_level", ValueKind::Text, "\"test\"").about("its value in held-out rows").optional(),
+    Key::new("seed", ANY_COUNT, "7").about("draws the split once, instead of with each run's seed").optional(),
 ];
 
-const SPLIT_KEY: Key = key(
-    "split",
-    "which rows are held out: one of test, test_rows, half or column",
-    ValueKind::Table(SPLIT),
-    Otherwise::Follows("needed by studies that are simulated"),
-    "{ test = 0.2 }",
-);
+const SPLIT_KEY: Key = Key::new("split", ValueKind::Table(SPLIT), "{ test = 0.2 }")
+    .about("which rows are held out: one of test, test_rows, half or column")
+    .otherwise(Otherwise::Follows("needed by studies that are simulated"));
 
 const SYNTHETIC: &[Key] = &[
-    key("rows_per_client", "rows of each client", ValueKind::AT_LEAST_ONE, Otherwise::Required, "100"),
-    key("seed", "draws the rows once, instead of with each run's seed", ANY_COUNT, Otherwise::Nothing, "1"),
-    key("inputs", "synthetic-linear: inputs of a row", ValueKind::AT_LEAST_ONE, Otherwise::Nothing, "5"),
-    key(
-        "effect_variance",
-        "synthetic-linear: variance of the coefficients",
-        ValueKind::Positive,
-        Otherwise::Nothing,
-        "1.0",
-    ),
-    key(
-        "noise_deviation",
-        "synthetic-linear: range of the standard deviation of the noise",
-        ValueKind::Positives { length: 2 },
-        Otherwise::Nothing,
-        "[0.5, 2.0]",
-    ),
-    key(
-        "at",
-        "synthetic-mixture: the parameters that rows are drawn at",
-        ValueKind::Numbers { length: 2 },
-        Otherwise::Nothing,
-        "[0.0, 1.0]",
-    ),
+    Key::new("rows_per_client", ValueKind::AT_LEAST_ONE, "100").about("rows of each client"),
+    Key::new("seed", ANY_COUNT, "1").about("draws the rows once, instead of with each run's seed").optional(),
+    Key::new("inputs", ValueKind::AT_LEAST_ONE, "5").about("synthetic-linear: inputs of a row").optional(),
+    Key::new("effect_variance", ValueKind::Positive, "1.0")
+        .about("synthetic-linear: variance of the coefficients")
+        .optional(),
+    Key::new("noise_deviation", ValueKind::Positives { length: 2 }, "[0.5, 2.0]")
+        .about("synthetic-linear: range of the standard deviation of the noise")
+        .optional(),
+    Key::new("at", ValueKind::Numbers { length: 2 }, "[0.0, 1.0]")
+        .about("synthetic-mixture: the parameters that rows are drawn at")
+        .optional(),
 ];
 
 const DATA: &[Key] = &[
-    key(
-        "source",
-        "a bundled or fetched data set, or csv:PATH",
-        ValueKind::Text,
-        Otherwise::Required,
-        "\"csv:patients.csv\"",
-    ),
-    key(
-        "schema",
-        "the schema file of a CSV, where it is not beside it",
-        ValueKind::Text,
-        Otherwise::Nothing,
-        "\"schema.toml\"",
-    ),
+    Key::new("source", ValueKind::Text, "\"csv:patients.csv\"").about("a bundled or fetched data set, or csv:PATH"),
+    Key::new("schema", ValueKind::Text, "\"schema.toml\"")
+        .about("the schema file of a CSV, where it is not beside it")
+        .optional(),
     SPLIT_KEY,
-    key(
+    Key::new(
         "declared_rows",
-        "rows of all clients together, or of each, where a plan cannot count them",
         ValueKind::Either(&[ValueKind::AT_LEAST_ONE, ValueKind::Counts { least: 0, most: u64::MAX }]),
-        Otherwise::Nothing,
         "[200, 150]",
-    ),
-    key("declared_inputs", "inputs of a row after encoding", ValueKind::AT_LEAST_ONE, Otherwise::Nothing, "12"),
-    key(
-        "synthetic",
-        "the law of made-up rows",
-        ValueKind::Table(SYNTHETIC),
-        Otherwise::Nothing,
-        "{ rows_per_client = 100 }",
-    ),
-    key(
-        "scores_in",
-        "units of errors and log-likelihoods of a number: the outcome's own, or the encoded outcome's",
-        ValueKind::Word(&["units", "encoded"]),
-        Otherwise::Word("units"),
-        "\"encoded\"",
-    ),
+    )
+    .about("rows of all clients together, or of each, where a plan cannot count them")
+    .optional(),
+    Key::new("declared_inputs", ValueKind::AT_LEAST_ONE, "12").about("inputs of a row after encoding").optional(),
+    Key::new("synthetic", ValueKind::Table(SYNTHETIC), "{ rows_per_client = 100 }")
+        .about("the law of made-up rows")
+        .optional(),
+    Key::new("scores_in", ValueKind::Word(&["units", "encoded"]), "\"encoded\"")
+        .about("units of errors and log-likelihoods of a number: the outcome's own, or the encoded outcome's")
+        .otherwise(Otherwise::Word("units")),
 ];
 
 const PARTITION: &[Key] = &[
-    key(
-        "kind",
-        "how rows are dealt to clients: evenly, by a column, or with skewed sizes and classes",
-        ValueKind::Word(&["even", "column", "skewed"]),
-        Otherwise::Required,
-        "\"even\"",
-    ),
-    key("clients", "even, skewed: number of clients", ANY_COUNT, Otherwise::Nothing, "10"),
-    key("rho", "skewed: how unlike the sizes are", ANY_NUMBER, Otherwise::Nothing, "0.7"),
-    key("kappa", "skewed: how unlike the classes are", ANY_NUMBER, Otherwise::Nothing, "-3.0"),
-    key("column", "column: the column that names the clients", ValueKind::Text, Otherwise::Nothing, "\"hospital\""),
-    key(
-        "at_most",
-        "column: training rows that some clients have at most",
-        ValueKind::Map(&ANY_COUNT),
-        Otherwise::Nothing,
-        "{ north = 50 }",
-    ),
+    Key::new("kind", ValueKind::Word(&["even", "column", "skewed"]), "\"even\"")
+        .about("how rows are dealt to clients: evenly, by a column, or with skewed sizes and classes"),
+    Key::new("clients", ANY_COUNT, "10").about("even, skewed: number of clients").optional(),
+    Key::new("rho", ANY_NUMBER, "0.7").about("skewed: how unlike the sizes are").optional(),
+    Key::new("kappa", ANY_NUMBER, "-3.0").about("skewed: how unlike the classes are").optional(),
+    Key::new("column", ValueKind::Text, "\"hospital\"").about("column: the column that names the clients").optional(),
+    Key::new("at_most", ValueKind::Map(&ANY_COUNT), "{ north = 50 }")
+        .about("column: training rows that some clients have at most")
+        .optional(),
 ];
 
-const PARTITION_KEY: Key = key(
-    "partition",
-    "how rows are dealt to simulated clients",
-    ValueKind::Table(PARTITION),
-    Otherwise::Follows("needed by studies that are simulated"),
-    "{ kind = \"even\", clients = 10 }",
-);
+const PARTITION_KEY: Key = Key::new("partition", ValueKind::Table(PARTITION), "{ kind = \"even\", clients = 10 }")
+    .about("how rows are dealt to simulated clients")
+    .otherwise(Otherwise::Follows("needed by studies that are simulated"));
 
 const COLUMN: &[Key] = &[
-    key("name", "the column's name in a table of results", ValueKind::Text, Otherwise::Required, "\"A\""),
-    Key { otherwise: Otherwise::Required, ..PARTITION_KEY },
-    key("source", "data of this column, in place of the study's", ValueKind::Text, Otherwise::Nothing, "\"adult\""),
+    Key::new("name", ValueKind::Text, "\"A\"").about("the column's name in a table of results"),
+    PARTITION_KEY.otherwise(Otherwise::Required),
+    Key::new("source", ValueKind::Text, "\"adult\"").about("data of this column, in place of the study's").optional(),
     SPLIT_KEY,
-    key("rows_per_client", "of made-up data, in place of the study's number", ANY_COUNT, Otherwise::Nothing, "50"),
+    Key::new("rows_per_client", ANY_COUNT, "50").about("of made-up data, in place of the study's number").optional(),
 ];
 
 const CELLS: ValueKind = ValueKind::Map(&ValueKind::Map(&ANY_NUMBER));
 
 const PAPER: &[Key] = &[
-    key("accuracy", "published numbers by method and column", CELLS, Otherwise::Nothing, "{ pvi = { A = 0.85 } }"),
-    key(
-        "log_likelihood",
-        "published numbers by method and column",
-        CELLS,
-        Otherwise::Nothing,
-        "{ pvi = { A = -0.32 } }",
-    ),
-    key("kl", "published numbers by method and column", CELLS, Otherwise::Nothing, "{ pvi = { A = 0.1 } }"),
-    key("absolute_error", "published numbers by method and column", CELLS, Otherwise::Nothing, "{ pvi = { A = 0.7 } }"),
+    Key::new("accuracy", CELLS, "{ pvi = { A = 0.85 } }").about("published numbers by method and column").optional(),
+    Key::new("log_likelihood", CELLS, "{ pvi = { A = -0.32 } }")
+        .about("published numbers by method and column")
+        .optional(),
+    Key::new("kl", CELLS, "{ pvi = { A = 0.1 } }").about("published numbers by method and column").optional(),
+    Key::new("absolute_error", CELLS, "{ pvi = { A = 0.7 } }")
+        .about("published numbers by method and column")
+        .optional(),
 ];
 
 const SITE: &[Key] = &[
-    key("name", "the site's name, as in its certificate", ValueKind::Text, Otherwise::Required, "\"north\""),
-    key("rows", "declared rows, never counted", ANY_COUNT, Otherwise::Required, "200"),
+    Key::new("name", ValueKind::Text, "\"north\"").about("the site's name, as in its certificate"),
+    Key::new("rows", ANY_COUNT, "200").about("declared rows, never counted"),
 ];
 
 const FEDERATION: &[Key] = &[
-    key(
-        "sites",
-        "who takes part, in the order of clients",
-        ValueKind::Tables(SITE),
-        Otherwise::Required,
-        "[{ name = \"north\", rows = 200 }]",
-    ),
-    key(
-        "nodes",
-        "names of the compute nodes of a secure sum",
-        ValueKind::Texts,
-        Otherwise::Nothing,
-        "[\"alice\", \"bob\"]",
-    ),
-    key(
-        "quorum",
-        "fewest sites with which a round goes on",
-        ANY_COUNT,
-        Otherwise::Follows("as many as the method needs"),
-        "3",
-    ),
-    key(
-        "deadline",
-        "seconds after which a round does without stragglers",
-        ANY_COUNT,
-        Otherwise::Follows("a round waits"),
-        "60",
-    ),
+    Key::new("sites", ValueKind::Tables(SITE), "[{ name = \"north\", rows = 200 }]")
+        .about("who takes part, in the order of clients"),
+    Key::new("nodes", ValueKind::Texts, "[\"alice\", \"bob\"]")
+        .about("names of the compute nodes of a secure sum")
+        .optional(),
+    Key::new("quorum", ANY_COUNT, "3")
+        .about("fewest sites with which a round goes on")
+        .otherwise(Otherwise::Follows("as many as the method needs")),
+    Key::new("deadline", ANY_COUNT, "60")
+        .about("seconds after which a round does without stragglers")
+        .otherwise(Otherwise::Follows("a round waits")),
 ];
 
 const POINT: &[Key] = &[
-    key("at", "place on the horizontal axis", ANY_NUMBER, Otherwise::Required, "1.0"),
-    key("method", "name of a method", ValueKind::Text, Otherwise::Required, "\"pvi\""),
-    key("column", "name of a column", ValueKind::Text, Otherwise::Nothing, "\"A\""),
+    Key::new("at", ANY_NUMBER, "1.0").about("place on the horizontal axis"),
+    Key::new("method", ValueKind::Text, "\"pvi\"").about("name of a method"),
+    Key::new("column", ValueKind::Text, "\"A\"").about("name of a column").optional(),
 ];
 
 const LINE: &[Key] = &[
-    key("name", "name in the legend", ValueKind::Text, Otherwise::Required, "\"pvi\""),
-    key(
-        "points",
-        "the points of the line",
-        ValueKind::Tables(POINT),
-        Otherwise::Required,
-        "[{ at = 1.0, method = \"pvi\" }]",
-    ),
+    Key::new("name", ValueKind::Text, "\"pvi\"").about("name in the legend"),
+    Key::new("points", ValueKind::Tables(POINT), "[{ at = 1.0, method = \"pvi\" }]").about("the points of the line"),
 ];
 
 const FIGURE: &[Key] = &[
-    key("along", "what is on the horizontal axis", ValueKind::Text, Otherwise::Required, "\"epsilon\""),
-    key(
+    Key::new("along", ValueKind::Text, "\"epsilon\"").about("what is on the horizontal axis"),
+    Key::new(
         "score",
-        "what is on the vertical axis",
         ValueKind::Word(&["kl", "log-likelihood", "accuracy", "absolute-error", "coverage"]),
-        Otherwise::Word("kl"),
         "\"log-likelihood\"",
-    ),
-    key(
-        "range",
-        "least and largest score that is drawn",
-        ValueKind::Numbers { length: 2 },
-        Otherwise::Nothing,
-        "[-0.5, -0.3]",
-    ),
-    key("methods", "methods with a list of ε, and baselines", ValueKind::Texts, Otherwise::Nothing, "[\"pvi\"]"),
-    key(
-        "column",
-        "the column of methods; without it each column has a panel",
-        ValueKind::Text,
-        Otherwise::Nothing,
-        "\"A\"",
-    ),
-    key("line", "lines point by point", ValueKind::Tables(LINE), Otherwise::Nothing, "[]"),
+    )
+    .about("what is on the vertical axis")
+    .otherwise(Otherwise::Word("kl")),
+    Key::new("range", ValueKind::Numbers { length: 2 }, "[-0.5, -0.3]")
+        .about("least and largest score that is drawn")
+        .optional(),
+    Key::new("methods", ValueKind::Texts, "[\"pvi\"]").about("methods with a list of ε, and baselines").optional(),
+    Key::new("column", ValueKind::Text, "\"A\"")
+        .about("the column of methods; without it each column has a panel")
+        .optional(),
+    Key::new("line", ValueKind::Tables(LINE), "[]").about("lines point by point").optional(),
 ];
 
 /// The outermost table of a study.
 pub const STUDY_KEYS: &[Key] = &[
     SCHEMA_KEY,
-    key(
-        "study",
-        "the study's name and seeds",
-        ValueKind::Table(STUDY),
-        Otherwise::Required,
-        "{ name = \"my-study\", seeds = [1] }",
-    ),
-    key("data", "where rows come from", ValueKind::Table(DATA), Otherwise::Required, "{ source = \"heart\" }"),
+    Key::new("study", ValueKind::Table(STUDY), "{ name = \"my-study\", seeds = [1] }")
+        .about("the study's name and seeds"),
+    Key::new("data", ValueKind::Table(DATA), "{ source = \"heart\" }").about("where rows come from"),
     PARTITION_KEY,
-    key("column", "columns of a table, in place of one partition", ValueKind::Tables(COLUMN), Otherwise::Nothing, "[]"),
-    key(
-        "model",
-        "the likelihood and the prior",
-        ValueKind::Table(MODEL_KEYS),
-        Otherwise::Required,
-        "{ kind = \"logistic\" }",
-    ),
-    key(
-        "method",
-        "the methods to compare, one [[method]] each",
-        ValueKind::Tables(METHOD_KEYS),
-        Otherwise::Nothing,
-        "[]",
-    ),
-    key("paper", "published numbers, shown beside ours", ValueKind::Table(PAPER), Otherwise::Nothing, "{}"),
-    key(
-        "federation",
-        "who takes part where the study is served",
-        ValueKind::Table(FEDERATION),
-        Otherwise::Nothing,
-        "{ sites = [] }",
-    ),
-    key("figure", "what of a table is drawn", ValueKind::Tables(FIGURE), Otherwise::Nothing, "[]"),
+    Key::new("column", ValueKind::Tables(COLUMN), "[]")
+        .about("columns of a table, in place of one partition")
+        .optional(),
+    Key::new("model", ValueKind::Table(MODEL_KEYS), "{ kind = \"logistic\" }").about("the likelihood and the prior"),
+    Key::new("method", ValueKind::Tables(METHOD_KEYS), "[]")
+        .about("the methods to compare, one [[method]] each")
+        .optional(),
+    Key::new("paper", ValueKind::Table(PAPER), "{}").about("published numbers, shown beside ours").optional(),
+    Key::new("federation", ValueKind::Table(FEDERATION), "{ sites = [] }")
+        .about("who takes part where the study is served")
+        .optional(),
+    Key::new("figure", ValueKind::Tables(FIGURE), "[]").about("what of a table is drawn").optional(),
 ];
 
 #[cfg(test)]

@@ -7,73 +7,31 @@ const NAMES: ValueKind = ValueKind::Either(&[ValueKind::Word(&["any"]), ValueKin
 
 /// The outermost table of a policy.
 pub const POLICY_KEYS: &[Key] = &[
-    Key::new(
-        "schema",
-        "version of the policy language",
-        ValueKind::Count { least: 1, most: 1 },
-        Otherwise::Required,
-        "1",
-    ),
-    Key::new("max_epsilon", "ε of all runs at this site together", ValueKind::Positive, Otherwise::Required, "6.0"),
-    Key::new(
-        "max_delta",
-        "δ of all runs at this site together, well under one over its rows",
-        ValueKind::Within { least: 0.0, most: 1.0 },
-        Otherwise::Required,
-        "3.1e-4",
-    ),
-    Key::new("allowed_models", "kinds of models, or \"any\"", NAMES, Otherwise::Required, "[\"linear\", \"logistic\"]"),
-    Key::new("allowed_columns", "columns that a study may use, or \"any\"", NAMES, Otherwise::Required, "\"any\""),
-    Key::new("minimum_rows", "fewest declared rows of this site", ANY_COUNT, Otherwise::Required, "50"),
-    Key::new(
-        "require_secure_sum",
-        "whether the server may see sums over all sites only",
-        ValueKind::Flag,
-        Otherwise::Required,
-        "false",
-    ),
-    Key::new(
-        "minimum_sites",
-        "fewest sites in a run; in a secure sum, fewest sites that open it",
-        ANY_COUNT,
-        Otherwise::Required,
-        "2",
-    ),
-    Key::new(
-        "approval",
-        "who approves an allowed run: someone at the site, or the agent at once",
-        ValueKind::Word(&["manual", "automatic"]),
-        Otherwise::Required,
-        "\"manual\"",
-    ),
-    Key::new(
-        "max_epsilon_per_answer",
-        "ε of a single answer at the run's δ",
-        ValueKind::Positive,
-        Otherwise::Nothing,
-        "3.0",
-    ),
-    Key::new(
-        "adjacency",
-        "neighbouring relation of all runs: one row replaced, or one added or removed",
-        ValueKind::Word(&["substitute", "add-remove"]),
-        Otherwise::Word("substitute"),
-        "\"substitute\"",
-    ),
-    Key::new(
-        "unit",
-        "unit of protection of all runs: one row, or all rows of this site",
-        ValueKind::Word(&["example", "client"]),
-        Otherwise::Word("example"),
-        "\"example\"",
-    ),
-    Key::new(
-        "known",
-        "fingerprints of the nodes and sites that a secure sum may rest on, by name",
-        ValueKind::Map(&ValueKind::Text),
-        Otherwise::Nothing,
-        "{ alice = \"0123 4567 89ab cdef 0123 4567 89ab cdef\" }",
-    ),
+    Key::new("schema", ValueKind::Count { least: 1, most: 1 }, "1").about("version of the policy language"),
+    Key::new("max_epsilon", ValueKind::Positive, "6.0").about("ε of all runs at this site together"),
+    Key::new("max_delta", ValueKind::Within { least: 0.0, most: 1.0 }, "3.1e-4")
+        .about("δ of all runs at this site together, well under one over its rows"),
+    Key::new("allowed_models", NAMES, "[\"linear\", \"logistic\"]").about("kinds of models, or \"any\""),
+    Key::new("allowed_columns", NAMES, "\"any\"").about("columns that a study may use, or \"any\""),
+    Key::new("minimum_rows", ANY_COUNT, "50").about("fewest declared rows of this site"),
+    Key::new("require_secure_sum", ValueKind::Flag, "false")
+        .about("whether the server may see sums over all sites only"),
+    Key::new("minimum_sites", ANY_COUNT, "2")
+        .about("fewest sites in a run; in a secure sum, fewest sites that open it"),
+    Key::new("approval", ValueKind::Word(&["manual", "automatic"]), "\"manual\"")
+        .about("who approves an allowed run: someone at the site, or the agent at once"),
+    Key::new("max_epsilon_per_answer", ValueKind::Positive, "3.0")
+        .about("ε of a single answer at the run's δ")
+        .optional(),
+    Key::new("adjacency", ValueKind::Word(&["substitute", "add-remove"]), "\"substitute\"")
+        .about("neighbouring relation of all runs: one row replaced, or one added or removed")
+        .otherwise(Otherwise::Word("substitute")),
+    Key::new("unit", ValueKind::Word(&["example", "client"]), "\"example\"")
+        .about("unit of protection of all runs: one row, or all rows of this site")
+        .otherwise(Otherwise::Word("example")),
+    Key::new("known", ValueKind::Map(&ValueKind::Text), "{ alice = \"0123 4567 89ab cdef 0123 4567 89ab cdef\" }")
+        .about("fingerprints of the nodes and sites that a secure sum may rest on, by name")
+        .optional(),
 ];
 
 #[cfg(test)]

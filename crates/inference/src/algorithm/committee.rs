@@ -64,20 +64,12 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
         SOLVER_KEY,
         COVARIANCE_KEY,
         REPAIR_TABLE,
-        Key {
-            name: "prior",
-            about: "which prior the members start from: the study's own, or its M-th root",
-            kind: ValueKind::Word(&["same", "split"]),
-            otherwise: Otherwise::Word("split"),
-            example: "\"split\"",
-        },
-        Key {
-            name: "rounds",
-            about: "a committee has one round",
-            kind: ValueKind::Count { least: 1, most: 1 },
-            otherwise: Otherwise::Number(1.0),
-            example: "1",
-        },
+        Key::new("prior", ValueKind::Word(&["same", "split"]), "\"split\"")
+            .about("which prior the members start from: the study's own, or its M-th root")
+            .otherwise(Otherwise::Word("split")),
+        Key::new("rounds", ValueKind::Count { least: 1, most: 1 }, "1")
+            .about("a committee has one round")
+            .otherwise(Otherwise::Number(1.0)),
     ],
     limits: Limits {
         trust: Allowed { values: &[TrustedParty::Nobody], because: "members send their own posteriors" },

@@ -38,13 +38,10 @@ pub struct GlobalViSettings {
 }
 
 /// `solver`, which may be stated for clarity.
-pub(super) const GRADIENT_KEY: Key = Key {
-    name: "solver",
-    about: "may be stated: \"clear\" without privacy, \"dp-optimisation\" with it",
-    kind: ValueKind::Word(&["clear", "dp-optimisation"]),
-    otherwise: Otherwise::Follows("by whether there is privacy"),
-    example: "\"dp-optimisation\"",
-};
+pub(super) const GRADIENT_KEY: Key =
+    Key::new("solver", ValueKind::Word(&["clear", "dp-optimisation"]), "\"dp-optimisation\"")
+        .about("may be stated: \"clear\" without privacy, \"dp-optimisation\" with it")
+        .otherwise(Otherwise::Follows("by whether there is privacy"));
 
 /// `local`, of which a round makes one step.
 pub(super) const STEP_KEY: Key =

@@ -5,16 +5,16 @@ use super::Registered;
 /// One key: its reader, hints, the reference of the guide and JSON Schemas are made from this.
 ///
 /// # Examples
+/// A key that a study must set, and one with a default:
 /// ```
 /// use inference::describe::{Key, Otherwise, ValueKind};
-/// const STEP: Key = Key {
-///     name: "step",
-///     about: "standard deviation of a proposal",
-///     kind: ValueKind::Positive,
-///     otherwise: Otherwise::Required,
-///     example: "0.1",
-/// };
-/// assert!(STEP.is_required());
+/// const STEP: Key = Key::new("step", ValueKind::Positive, "0.1").about("standard deviation of a proposal");
+/// const THIN: Key = Key::new("thin", ValueKind::AT_LEAST_ONE, "10")
+///     .about("keep every n-th draw")
+///     .otherwise(Otherwise::Number(1.0));
+/// assert!(STEP.is_required() && !THIN.is_required());
+/// assert_eq!(STEP.kind.expected(), "a finite number over 0");
+/// assert_eq!(THIN.otherwise.words(), "1");
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
@@ -31,15 +31,27 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key from its name, meaning, values, default and example.
-    pub const fn new(
-        name: &'static str,
-        about: &'static str,
-        kind: ValueKind,
-        otherwise: Otherwise,
-        example: &'static str,
-    ) -> Self {
-        Self { name, about, kind, otherwise, example }
+    /// A required key of this name and kind, with an example in TOML. [`Key::about`] completes it.
+    pub const fn new(name: &'static str, kind: ValueKind, example: &'static str) -> Self {
+        Self { name, about: "", kind, otherwise: Otherwise::Required, example }
+    }
+
+    /// The same with its meaning: a phrase without a full stop, shown by hints, editors and the reference.
+    #[must_use]
+    pub const fn about(self, about: &'static str) -> Self {
+        Self { about, ..self }
+    }
+
+    /// The same with what holds where a study leaves it out.
+    #[must_use]
+    pub const fn otherwise(self, otherwise: Otherwise) -> Self {
+        Self { otherwise, ..self }
+    }
+
+    /// The same as a key that may be left out, without a default.
+    #[must_use]
+    pub const fn optional(self) -> Self {
+        self.otherwise(Otherwise::Nothing)
     }
 
     /// Whether a study must set it.

@@ -30,13 +30,9 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn ModelSettings> = Descriptor {
     name: "linear",
     also: &["gaussian", "ols", "linear-regression"],
     about: "Linear regression with normal noise of known variance.",
-    keys: &[Key {
-        name: "noise_variance",
-        about: "variance of the encoded outcome around its mean",
-        kind: ValueKind::Positive,
-        otherwise: Otherwise::Number(1.0),
-        example: "1.0",
-    }],
+    keys: &[Key::new("noise_variance", ValueKind::Positive, "1.0")
+        .about("variance of the encoded outcome around its mean")
+        .otherwise(Otherwise::Number(1.0))],
     limits: Limits::NONE,
     read: |reading| Ok(Arc::new(LinearSettings { noise_variance: reading.keys.number("noise_variance")? })),
 };

@@ -70,20 +70,20 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn ModelSettings> = Descriptor {
     also: &["binomial", "logit", "logistic-regression"],
     about: "Logistic regression of an outcome with two levels.",
     keys: &[
-        Key {
-            name: "expectation",
-            about: "how expectations under q are taken while learning: in closed form, or by draws",
-            kind: ValueKind::Either(&[ValueKind::Word(&["mixture"]), ValueKind::Table(DRAWS)]),
-            otherwise: Otherwise::Word("mixture"),
-            example: "\"mixture\"",
-        },
-        Key {
-            name: "predictive",
-            about: "how predictions are made: in one of two closed forms, or by draws",
-            kind: ValueKind::Either(&[ValueKind::Word(&["mixture", "probit"]), ValueKind::Table(DRAWS)]),
-            otherwise: Otherwise::Word("mixture"),
-            example: "\"probit\"",
-        },
+        Key::new(
+            "expectation",
+            ValueKind::Either(&[ValueKind::Word(&["mixture"]), ValueKind::Table(DRAWS)]),
+            "\"mixture\"",
+        )
+        .about("how expectations under q are taken while learning: in closed form, or by draws")
+        .otherwise(Otherwise::Word("mixture")),
+        Key::new(
+            "predictive",
+            ValueKind::Either(&[ValueKind::Word(&["mixture", "probit"]), ValueKind::Table(DRAWS)]),
+            "\"probit\"",
+        )
+        .about("how predictions are made: in one of two closed forms, or by draws")
+        .otherwise(Otherwise::Word("mixture")),
     ],
     limits: Limits::NONE,
     read: |reading| {

@@ -106,20 +106,12 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn ModelSettings> = Descriptor {
     also: &["gaussian-mixture"],
     about: "Two normal halves with tied means, whose posterior has two modes (Welling and Teh 2011).",
     keys: &[
-        Key {
-            name: "variance",
-            about: "variance of each component",
-            kind: ValueKind::Positive,
-            otherwise: Otherwise::Number(MixtureSettings::PUBLISHED.variance),
-            example: "2.0",
-        },
-        Key {
-            name: "precisions",
-            about: "precisions of both parameters, in units of the prior's",
-            kind: ValueKind::Positives { length: 2 },
-            otherwise: Otherwise::Follows("[0.1, 1.0]"),
-            example: "[0.1, 1.0]",
-        },
+        Key::new("variance", ValueKind::Positive, "2.0")
+            .about("variance of each component")
+            .otherwise(Otherwise::Number(MixtureSettings::PUBLISHED.variance)),
+        Key::new("precisions", ValueKind::Positives { length: 2 }, "[0.1, 1.0]")
+            .about("precisions of both parameters, in units of the prior's")
+            .otherwise(Otherwise::Follows("[0.1, 1.0]")),
     ],
     limits: Limits::NONE,
     read: |reading| {

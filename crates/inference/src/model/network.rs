@@ -126,20 +126,12 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn ModelSettings> = Descriptor {
     also: &["bnn", "neural-network", "mlp"],
     about: "A Bayesian neural network with ReLU layers, for an outcome with levels.",
     keys: &[
-        Key {
-            name: "hidden",
-            about: "sizes of the hidden layers",
-            kind: ValueKind::Counts { least: 1, most: 10_000 },
-            otherwise: Otherwise::Follows("[50]"),
-            example: "[50]",
-        },
-        Key {
-            name: "predictive",
-            about: "by how many draws of the weights predictions are made",
-            kind: ValueKind::Table(DRAWS),
-            otherwise: Otherwise::Follows("{ draws = 20 }"),
-            example: "{ draws = 20 }",
-        },
+        Key::new("hidden", ValueKind::Counts { least: 1, most: 10_000 }, "[50]")
+            .about("sizes of the hidden layers")
+            .otherwise(Otherwise::Follows("[50]")),
+        Key::new("predictive", ValueKind::Table(DRAWS), "{ draws = 20 }")
+            .about("by how many draws of the weights predictions are made")
+            .otherwise(Otherwise::Follows("{ draws = 20 }")),
     ],
     limits: Limits::NONE,
     read: |reading| {

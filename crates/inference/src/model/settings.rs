@@ -101,36 +101,18 @@ pub struct StudyModel {
 
 /// `[model]`, beside the keys of its kind.
 pub const MODEL_KEYS: &[Key] = &[
-    Key {
-        name: "kind",
-        about: "the likelihood",
-        kind: ValueKind::Named(Registered::Model),
-        otherwise: Otherwise::Required,
-        example: "\"logistic\"",
-    },
-    Key {
-        name: "bias",
-        about: "whether an intercept is added to the inputs",
-        kind: ValueKind::Flag,
-        otherwise: Otherwise::Flag(true),
-        example: "true",
-    },
-    Key {
-        name: "prior",
-        about: "the prior N(0, 1/precision) of every coefficient",
-        kind: ValueKind::Table(PRIOR),
-        otherwise: Otherwise::Follows("{ precision = 1.0 }"),
-        example: "{ precision = 1.0 }",
-    },
+    Key::new("kind", ValueKind::Named(Registered::Model), "\"logistic\"").about("the likelihood"),
+    Key::new("bias", ValueKind::Flag, "true")
+        .about("whether an intercept is added to the inputs")
+        .otherwise(Otherwise::Flag(true)),
+    Key::new("prior", ValueKind::Table(PRIOR), "{ precision = 1.0 }")
+        .about("the prior N(0, 1/precision) of every coefficient")
+        .otherwise(Otherwise::Follows("{ precision = 1.0 }")),
 ];
 
-const PRIOR: &[Key] = &[Key {
-    name: "precision",
-    about: "one over the prior's variance",
-    kind: ValueKind::Positive,
-    otherwise: Otherwise::Number(1.0),
-    example: "1.0",
-}];
+const PRIOR: &[Key] = &[Key::new("precision", ValueKind::Positive, "1.0")
+    .about("one over the prior's variance")
+    .otherwise(Otherwise::Number(1.0))];
 
 impl StudyModel {
     /// Reads and checks a `[model]`; everything that is wrong with it, at once, where it is not sound.
@@ -200,13 +182,8 @@ pub(super) fn by_draws(keys: &Keys<'_>, name: &'static str) -> Result<Option<u32
 }
 
 /// `{ draws = 100 }`
-pub(super) const DRAWS: &[Key] = &[Key {
-    name: "draws",
-    about: "number of draws",
-    kind: ValueKind::Count { least: 1, most: u32::MAX as u64 },
-    otherwise: Otherwise::Required,
-    example: "100",
-}];
+pub(super) const DRAWS: &[Key] =
+    &[Key::new("draws", ValueKind::Count { least: 1, most: u32::MAX as u64 }, "100").about("number of draws")];
 
 /// `{ draws = N }` as a value.
 pub(super) fn draws_value(draws: u32) -> Value {

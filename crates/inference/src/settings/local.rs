@@ -85,142 +85,76 @@ pub enum Chart {
 
 /// `rate` and `batch`: how the rows of a step are drawn.
 const BATCH_KEYS: [Key; 2] = [
-    Key {
-        name: "rate",
-        about: "each row is in a step with this probability",
-        kind: ValueKind::Fraction,
-        otherwise: Otherwise::Follows("all rows, unless batch says otherwise"),
-        example: "0.05",
-    },
-    Key {
-        name: "batch",
-        about: "all rows, a fraction of the rows but at least so many, or a fixed number without replacement",
-        kind: ValueKind::Either(&[
+    Key::new("rate", ValueKind::Fraction, "0.05")
+        .about("each row is in a step with this probability")
+        .otherwise(Otherwise::Follows("all rows, unless batch says otherwise")),
+    Key::new(
+        "batch",
+        ValueKind::Either(&[
             ValueKind::Word(&["all"]),
             ValueKind::Table(&[
-                Key {
-                    name: "fraction",
-                    about: "share of the rows",
-                    kind: ValueKind::Fraction,
-                    otherwise: Otherwise::Required,
-                    example: "0.02",
-                },
-                Key {
-                    name: "at_least",
-                    about: "expected rows at least",
-                    kind: ValueKind::AT_LEAST_ONE,
-                    otherwise: Otherwise::Number(1.0),
-                    example: "20",
-                },
+                Key::new("fraction", ValueKind::Fraction, "0.02").about("share of the rows"),
+                Key::new("at_least", ValueKind::AT_LEAST_ONE, "20")
+                    .about("expected rows at least")
+                    .otherwise(Otherwise::Number(1.0)),
             ]),
             ValueKind::Table(&[
-                Key {
-                    name: "rows",
-                    about: "rows of a step",
-                    kind: ValueKind::AT_LEAST_ONE,
-                    otherwise: Otherwise::Required,
-                    example: "100",
-                },
-                Key {
-                    name: "without_replacement",
-                    about: "must be true",
-                    kind: ValueKind::Flag,
-                    otherwise: Otherwise::Required,
-                    example: "true",
-                },
+                Key::new("rows", ValueKind::AT_LEAST_ONE, "100").about("rows of a step"),
+                Key::new("without_replacement", ValueKind::Flag, "true").about("must be true"),
             ]),
         ]),
-        otherwise: Otherwise::Word("all"),
-        example: "\"all\"",
-    },
+        "\"all\"",
+    )
+    .about("all rows, a fraction of the rows but at least so many, or a fixed number without replacement")
+    .otherwise(Otherwise::Word("all")),
 ];
 
-const STEPS: Key = Key {
-    name: "steps",
-    about: "steps of one update",
-    kind: ValueKind::AT_LEAST_ONE,
-    otherwise: Otherwise::Number(1.0),
-    example: "10",
-};
+const STEPS: Key =
+    Key::new("steps", ValueKind::AT_LEAST_ONE, "10").about("steps of one update").otherwise(Otherwise::Number(1.0));
 
-const LEARNING_RATE: Key = Key {
-    name: "learning_rate",
-    about: "step size",
-    kind: ValueKind::Positive,
-    otherwise: Otherwise::Number(1.0),
-    example: "0.05",
-};
+const LEARNING_RATE: Key =
+    Key::new("learning_rate", ValueKind::Positive, "0.05").about("step size").otherwise(Otherwise::Number(1.0));
 
-const KEEP_STATE: Key = Key {
-    name: "keep_state",
-    about: "whether moments of the optimiser are kept from one update of a client to its next",
-    kind: ValueKind::Flag,
-    otherwise: Otherwise::Flag(false),
-    example: "true",
-};
+const KEEP_STATE: Key = Key::new("keep_state", ValueKind::Flag, "true")
+    .about("whether moments of the optimiser are kept from one update of a client to its next")
+    .otherwise(Otherwise::Flag(false));
 
-const CHART: Key = Key {
-    name: "chart",
-    about: "coordinates of the spread that the optimiser moves",
-    kind: ValueKind::Word(&["log-deviation", "log-variance"]),
-    otherwise: Otherwise::Word("log-deviation"),
-    example: "\"log-deviation\"",
-};
+const CHART: Key = Key::new("chart", ValueKind::Word(&["log-deviation", "log-variance"]), "\"log-deviation\"")
+    .about("coordinates of the spread that the optimiser moves")
+    .otherwise(Otherwise::Word("log-deviation"));
 
-const GRADIENTS: Key = Key {
-    name: "gradients",
-    about: "which gradients are released: by means and log standard deviations, or by means alone",
-    kind: ValueKind::Word(&["full", "aligned"]),
-    otherwise: Otherwise::Word("full"),
-    example: "\"full\"",
-};
+const GRADIENTS: Key = Key::new("gradients", ValueKind::Word(&["full", "aligned"]), "\"full\"")
+    .about("which gradients are released: by means and log standard deviations, or by means alone")
+    .otherwise(Otherwise::Word("full"));
 
-const OPTIMISER: Key = Key {
-    name: "optimiser",
-    about: "how q moves",
-    kind: ValueKind::Word(&["sgd", "adagrad", "adam", "natural"]),
-    otherwise: Otherwise::Required,
-    example: "\"adam\"",
-};
+const OPTIMISER: Key =
+    Key::new("optimiser", ValueKind::Word(&["sgd", "adagrad", "adam", "natural"]), "\"adam\"").about("how q moves");
 
 const LOCAL_KEYS: &[Key] =
     &[STEPS, BATCH_KEYS[0], BATCH_KEYS[1], OPTIMISER, LEARNING_RATE, KEEP_STATE, CHART, GRADIENTS];
 
-const ALL_ROWS: Key = Key {
-    name: "batch",
-    about: "this solver uses all rows in every step",
-    kind: ValueKind::Word(&["all"]),
-    otherwise: Otherwise::Word("all"),
-    example: "\"all\"",
-};
+const ALL_ROWS: Key = Key::new("batch", ValueKind::Word(&["all"]), "\"all\"")
+    .about("this solver uses all rows in every step")
+    .otherwise(Otherwise::Word("all"));
 
-const NO_RATE: Key = Key {
-    name: "rate",
-    about: "nothing: this solver uses all rows in every step",
-    kind: ValueKind::Refused("this solver uses all rows in every step"),
-    otherwise: Otherwise::Nothing,
-    example: "1.0",
-};
+const NO_RATE: Key = Key::new("rate", ValueKind::Refused("this solver uses all rows in every step"), "1.0")
+    .about("nothing: this solver uses all rows in every step")
+    .optional();
 
 const WHOLE_KEYS: &[Key] = &[STEPS, NO_RATE, ALL_ROWS, OPTIMISER, LEARNING_RATE, CHART];
 
 /// `local` where noisy steps are taken along gradients of drawn rows.
-pub const LOCAL_KEY: Key = Key {
-    name: "local",
-    about: "the local optimisation",
-    kind: ValueKind::Table(LOCAL_KEYS),
-    otherwise: Otherwise::Required,
-    example: "{ steps = 10, rate = 0.05, optimiser = \"adam\", learning_rate = 0.05 }",
-};
+pub const LOCAL_KEY: Key = Key::new(
+    "local",
+    ValueKind::Table(LOCAL_KEYS),
+    "{ steps = 10, rate = 0.05, optimiser = \"adam\", learning_rate = 0.05 }",
+)
+.about("the local optimisation");
 
 /// `local` where a client optimises without noise on all its rows at once.
-pub const WHOLE_KEY: Key = Key {
-    name: "local",
-    about: "the local optimisation, on all rows at once",
-    kind: ValueKind::Table(WHOLE_KEYS),
-    otherwise: Otherwise::Required,
-    example: "{ steps = 10, optimiser = \"adam\", learning_rate = 0.02 }",
-};
+pub const WHOLE_KEY: Key =
+    Key::new("local", ValueKind::Table(WHOLE_KEYS), "{ steps = 10, optimiser = \"adam\", learning_rate = 0.02 }")
+        .about("the local optimisation, on all rows at once");
 
 impl Batching {
     /// From `rate` and `batch`.
@@ -267,13 +201,9 @@ impl Batching {
 }
 
 /// Both tables that may stand under `batch`: values were validated against one of them.
-const BATCH_TABLE: &[Key] = &[Key {
-    name: "at_least",
-    about: "expected rows at least",
-    kind: ValueKind::AT_LEAST_ONE,
-    otherwise: Otherwise::Number(1.0),
-    example: "20",
-}];
+const BATCH_TABLE: &[Key] = &[Key::new("at_least", ValueKind::AT_LEAST_ONE, "20")
+    .about("expected rows at least")
+    .otherwise(Otherwise::Number(1.0))];
 
 impl Local {
     /// From the table of [`LOCAL_KEY`].

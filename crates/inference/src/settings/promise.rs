@@ -110,99 +110,48 @@ const NODES: f64 = 2.0;
 
 /// `privacy`
 pub const PRIVACY_KEYS: &[Key] = &[
-    Key {
-        name: "unit",
-        about: "who is protected: one row, or all rows of a client",
-        kind: ValueKind::Word(&["example", "client"]),
-        otherwise: Otherwise::Required,
-        example: "\"example\"",
-    },
-    Key {
-        name: "adjacency",
-        about: "from what: a row replaced by any other (their number is public), or a row more or less",
-        kind: ValueKind::Word(&["substitute", "add-remove"]),
-        otherwise: Otherwise::Required,
-        example: "\"substitute\"",
-    },
-    Key {
-        name: "epsilon",
-        about: "ε granted to each client, usually between 0.1 and 10; a list makes a method of each value",
-        kind: ValueKind::Either(&[ValueKind::Positive, ValueKind::Positives { length: 0 }]),
-        otherwise: Otherwise::Required,
-        example: "1.0",
-    },
-    Key {
-        name: "delta",
-        about: "δ, well under one over the number of rows; or the power of ten below 1 / rows",
-        kind: ValueKind::Either(&[ValueKind::Share, ValueKind::Word(&["power-of-ten"])]),
-        otherwise: Otherwise::Required,
-        example: "1e-5",
-    },
-    Key {
-        name: "clip",
-        about: "largest norm of one row's gradient or of a change; times_rate bounds gradients scaled by rows / batch",
-        kind: ValueKind::Either(&[
+    Key::new("unit", ValueKind::Word(&["example", "client"]), "\"example\"")
+        .about("who is protected: one row, or all rows of a client"),
+    Key::new("adjacency", ValueKind::Word(&["substitute", "add-remove"]), "\"substitute\"")
+        .about("from what: a row replaced by any other (their number is public), or a row more or less"),
+    Key::new("epsilon", ValueKind::Either(&[ValueKind::Positive, ValueKind::Positives { length: 0 }]), "1.0")
+        .about("ε granted to each client, usually between 0.1 and 10; a list makes a method of each value"),
+    Key::new("delta", ValueKind::Either(&[ValueKind::Share, ValueKind::Word(&["power-of-ten"])]), "1e-5")
+        .about("δ, well under one over the number of rows; or the power of ten below 1 / rows"),
+    Key::new(
+        "clip",
+        ValueKind::Either(&[
             ValueKind::Positive,
-            ValueKind::Table(&[Key {
-                name: "times_rate",
-                about: "the bound, to be multiplied by the sampling rate",
-                kind: ValueKind::Positive,
-                otherwise: Otherwise::Required,
-                example: "75.0",
-            }]),
+            ValueKind::Table(&[Key::new("times_rate", ValueKind::Positive, "75.0")
+                .about("the bound, to be multiplied by the sampling rate")]),
         ]),
-        otherwise: Otherwise::Follows("required where the method clips to a bound of the study's"),
-        example: "2.0",
-    },
-    Key {
-        name: "noise_multiplier",
-        about: "standard deviation of the noise divided by the sensitivity",
-        kind: ValueKind::Positive,
-        otherwise: Otherwise::Follows("the least with which all rounds fit into ε"),
-        example: "2.0",
-    },
-    Key {
-        name: "aggregator",
-        about: "who adds up: nobody is trusted, a curator, or a secure sum over compute nodes",
-        kind: ValueKind::Word(&["none", "curator", "secure-sum"]),
-        otherwise: Otherwise::Word("none"),
-        example: "\"none\"",
-    },
-    Key {
-        name: "nodes",
-        about: "secure-sum: compute nodes, run by different organisations (one alone would see the sum of every client)",
-        kind: ValueKind::Count { least: 2, most: MOST_NODES },
-        otherwise: Otherwise::Number(NODES),
-        example: "2",
-    },
-    Key {
-        name: "noise",
-        about: "secure-sum: who adds the noise, each node all of it or every client a share",
-        kind: ValueKind::Word(&["nodes", "discrete-gaussian", "skellam"]),
-        otherwise: Otherwise::Word("nodes"),
-        example: "\"nodes\"",
-    },
-    Key {
-        name: "colluders",
-        about: "secure-sum: clients that may tell their share of the noise",
-        kind: ValueKind::Count { least: 0, most: u64::MAX },
-        otherwise: Otherwise::Number(0.0),
-        example: "1",
-    },
-    Key {
-        name: "dropouts",
-        about: "secure-sum: clients that may never arrive",
-        kind: ValueKind::Count { least: 0, most: u64::MAX },
-        otherwise: Otherwise::Number(0.0),
-        example: "1",
-    },
-    Key {
-        name: "accountant",
-        about: "whose ε is claimed; the certified one is always shown",
-        kind: ValueKind::Word(&["certified", "moments"]),
-        otherwise: Otherwise::Word("certified"),
-        example: "\"certified\"",
-    },
+        "2.0",
+    )
+    .about("largest norm of one row's gradient or of a change; times_rate bounds gradients scaled by rows / batch")
+    .otherwise(Otherwise::Follows("required where the method clips to a bound of the study's")),
+    Key::new("noise_multiplier", ValueKind::Positive, "2.0")
+        .about("standard deviation of the noise divided by the sensitivity")
+        .otherwise(Otherwise::Follows("the least with which all rounds fit into ε")),
+    Key::new("aggregator", ValueKind::Word(&["none", "curator", "secure-sum"]), "\"none\"")
+        .about("who adds up: nobody is trusted, a curator, or a secure sum over compute nodes")
+        .otherwise(Otherwise::Word("none")),
+    Key::new("nodes", ValueKind::Count { least: 2, most: MOST_NODES }, "2")
+        .about(
+            "secure-sum: compute nodes, run by different organisations (one alone would see the sum of every client)",
+        )
+        .otherwise(Otherwise::Number(NODES)),
+    Key::new("noise", ValueKind::Word(&["nodes", "discrete-gaussian", "skellam"]), "\"nodes\"")
+        .about("secure-sum: who adds the noise, each node all of it or every client a share")
+        .otherwise(Otherwise::Word("nodes")),
+    Key::new("colluders", ValueKind::Count { least: 0, most: u64::MAX }, "1")
+        .about("secure-sum: clients that may tell their share of the noise")
+        .otherwise(Otherwise::Number(0.0)),
+    Key::new("dropouts", ValueKind::Count { least: 0, most: u64::MAX }, "1")
+        .about("secure-sum: clients that may never arrive")
+        .otherwise(Otherwise::Number(0.0)),
+    Key::new("accountant", ValueKind::Word(&["certified", "moments"]), "\"certified\"")
+        .about("whose ε is claimed; the certified one is always shown")
+        .otherwise(Otherwise::Word("certified")),
 ];
 
 impl Promise {

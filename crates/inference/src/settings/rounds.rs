@@ -20,31 +20,19 @@ pub enum Rounds {
 const MOST_ROUNDS: u64 = 10_000;
 
 /// `rounds`
-pub const ROUNDS_KEY: Key = Key {
-    name: "rounds",
-    about: "how many rounds are made, or until the budget is spent",
-    kind: ValueKind::Either(&[ValueKind::AT_LEAST_ONE, ValueKind::Word(&["until-spent"])]),
-    otherwise: Otherwise::Required,
-    example: "20",
-};
+pub const ROUNDS_KEY: Key =
+    Key::new("rounds", ValueKind::Either(&[ValueKind::AT_LEAST_ONE, ValueKind::Word(&["until-spent"])]), "20")
+        .about("how many rounds are made, or until the budget is spent");
 
 /// `at_most`
-pub const MOST_ROUNDS_KEY: Key = Key {
-    name: "at_most",
-    about: "most rounds of a method that goes on until the budget is spent",
-    kind: ValueKind::AT_LEAST_ONE,
-    otherwise: Otherwise::Number(MOST_ROUNDS as f64),
-    example: "500",
-};
+pub const MOST_ROUNDS_KEY: Key = Key::new("at_most", ValueKind::AT_LEAST_ONE, "500")
+    .about("most rounds of a method that goes on until the budget is spent")
+    .otherwise(Otherwise::Number(MOST_ROUNDS as f64));
 
 /// `damping`
-pub const DAMPING_KEY: Key = Key {
-    name: "damping",
-    about: "ρ: how much of every change is kept; 1 keeps it whole",
-    kind: ValueKind::Fraction,
-    otherwise: Otherwise::Number(1.0),
-    example: "0.1",
-};
+pub const DAMPING_KEY: Key = Key::new("damping", ValueKind::Fraction, "0.1")
+    .about("ρ: how much of every change is kept; 1 keeps it whole")
+    .otherwise(Otherwise::Number(1.0));
 
 impl Rounds {
     /// From `rounds` and `at_most`.

@@ -1,7 +1,7 @@
 //! Hybrid: analytic updates open, DP optimisation goes on from where they led.
 
 use super::{Analytic, Descend, Kept, LocalSolve, Problem, Solved, Task, analytic, descend};
-use crate::describe::{Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Otherwise, ValueKind};
+use crate::describe::{Conflict, Descriptor, Key, Limits, NOT_TOGETHER, ValueKind};
 use crate::release::{Bound, BudgetShare, OpeningRelease, Release, Releases};
 use crate::settings::{LOCAL_KEY, Local};
 use crate::{ClientView, Family, Stage};
@@ -24,27 +24,9 @@ pub struct Hybrid {
 }
 
 const OPENING: &[Key] = &[
-    Key {
-        name: "updates",
-        about: "analytic updates of each client",
-        kind: ValueKind::AT_LEAST_ONE,
-        otherwise: Otherwise::Required,
-        example: "5",
-    },
-    Key {
-        name: "share",
-        about: "their share of the budget",
-        kind: ValueKind::Share,
-        otherwise: Otherwise::Required,
-        example: "0.5",
-    },
-    Key {
-        name: "clip",
-        about: "bound of a row's sufficient statistics",
-        kind: ValueKind::Positive,
-        otherwise: Otherwise::Required,
-        example: "1.0",
-    },
+    Key::new("updates", ValueKind::AT_LEAST_ONE, "5").about("analytic updates of each client"),
+    Key::new("share", ValueKind::Share, "0.5").about("their share of the budget"),
+    Key::new("clip", ValueKind::Positive, "1.0").about("bound of a row's sufficient statistics"),
 ];
 
 /// `solver = "hybrid"`
@@ -54,13 +36,8 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
     about: "Linear regression: analytic updates first, then DP optimisation from where they led.",
     keys: &[
         LOCAL_KEY,
-        Key {
-            name: "opening",
-            about: "the analytic updates that come first",
-            kind: ValueKind::Table(OPENING),
-            otherwise: Otherwise::Required,
-            example: "{ updates = 5, share = 0.5, clip = 1.0 }",
-        },
+        Key::new("opening", ValueKind::Table(OPENING), "{ updates = 5, share = 0.5, clip = 1.0 }")
+            .about("the analytic updates that come first"),
     ],
     limits: Limits { covariances: descend::MEAN_FIELD, ..analytic::LIMITS },
     read: |reading| {

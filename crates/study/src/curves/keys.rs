@@ -7,11 +7,11 @@ use inference::describe::{Key, Otherwise, ValueKind};
 const NUMBER: ValueKind = ValueKind::Either(&[ValueKind::ANY_NUMBER, ValueKind::Text]);
 
 const fn number(name: &'static str, about: &'static str, example: &'static str) -> Key {
-    Key::new(name, about, NUMBER, Otherwise::Nothing, example)
+    Key::new(name, NUMBER, example).about(about).optional()
 }
 
 const fn word(name: &'static str, about: &'static str, words: &'static [&'static str], example: &'static str) -> Key {
-    Key::new(name, about, ValueKind::Word(words), Otherwise::Nothing, example)
+    Key::new(name, ValueKind::Word(words), example).about(about).optional()
 }
 
 const PLAN: &[Key] = &[
@@ -53,28 +53,28 @@ const PLAN: &[Key] = &[
 ];
 
 const LINE: &[Key] = &[
-    Key::new("name", "name in the legend", ValueKind::Text, Otherwise::Required, "\"Gaussian\""),
-    Key::new("accountant", "who accounts for the plan", ValueKind::Text, Otherwise::Word("pld"), "\"rdp\""),
+    Key::new("name", ValueKind::Text, "\"Gaussian\"").about("name in the legend"),
+    Key::new("accountant", ValueKind::Text, "\"rdp\"")
+        .about("who accounts for the plan")
+        .otherwise(Otherwise::Word("pld")),
     Key::new(
         "plan",
-        "the plan, with the keys of `posterity account`",
         ValueKind::Table(PLAN),
-        Otherwise::Required,
         "{ mechanism = \"gaussian\", noise_multiplier = 1.1, steps = 100, adjacency = \"substitute\" }",
-    ),
+    )
+    .about("the plan, with the keys of `posterity account`"),
 ];
 
 const RANGE: &[Key] = &[
-    Key::new("from", "first value", ValueKind::ANY_NUMBER, Otherwise::Required, "0.1"),
-    Key::new("to", "last value", ValueKind::ANY_NUMBER, Otherwise::Required, "2"),
-    Key::new("points", "how many values", ValueKind::AT_LEAST_ONE, Otherwise::Required, "20"),
+    Key::new("from", ValueKind::ANY_NUMBER, "0.1").about("first value"),
+    Key::new("to", ValueKind::ANY_NUMBER, "2").about("last value"),
+    Key::new("points", ValueKind::AT_LEAST_ONE, "20").about("how many values"),
 ];
 
 const CURVES: &[Key] = &[
-    Key::new("title", "the figure's title", ValueKind::Text, Otherwise::Required, "\"Cost of a plan\""),
+    Key::new("title", ValueKind::Text, "\"Cost of a plan\"").about("the figure's title"),
     Key::new(
         "along",
-        "what is on the horizontal axis: ε, δ, or a number of the plans",
         ValueKind::Word(&[
             "epsilon",
             "delta",
@@ -86,24 +86,19 @@ const CURVES: &[Key] = &[
             "rate",
             "noise_multiplier",
         ]),
-        Otherwise::Required,
         "\"epsilon\"",
-    ),
+    )
+    .about("what is on the horizontal axis: ε, δ, or a number of the plans"),
     Key::new(
         "values",
-        "values on the horizontal axis: a rising list, or a range (by powers of ten for δ)",
         ValueKind::Either(&[ValueKind::Numbers { length: 0 }, ValueKind::Table(RANGE)]),
-        Otherwise::Required,
         "{ from = 0.1, to = 2, points = 20 }",
-    ),
-    Key::new(
-        "delta",
-        "δ of the ε that is drawn, where neither is on the horizontal axis",
-        ValueKind::Share,
-        Otherwise::Nothing,
-        "1e-6",
-    ),
-    Key::new("line", "the lines, one [[curves.line]] each", ValueKind::Tables(LINE), Otherwise::Required, "[]"),
+    )
+    .about("values on the horizontal axis: a rising list, or a range (by powers of ten for δ)"),
+    Key::new("delta", ValueKind::Share, "1e-6")
+        .about("δ of the ε that is drawn, where neither is on the horizontal axis")
+        .optional(),
+    Key::new("line", ValueKind::Tables(LINE), "[]").about("the lines, one [[curves.line]] each"),
 ];
 
 const ABOUT: &[Key] = &[STUDY_NAME];
@@ -111,8 +106,8 @@ const ABOUT: &[Key] = &[STUDY_NAME];
 /// The outermost table of a file with accounting figures.
 pub(crate) const CURVES_KEYS: &[Key] = &[
     SCHEMA_KEY,
-    Key::new("study", "the study's name", ValueKind::Table(ABOUT), Otherwise::Required, "{ name = \"my-figure\" }"),
-    Key::new("curves", "accounting figures, one [[curves]] each", ValueKind::Tables(CURVES), Otherwise::Required, "[]"),
+    Key::new("study", ValueKind::Table(ABOUT), "{ name = \"my-figure\" }").about("the study's name"),
+    Key::new("curves", ValueKind::Tables(CURVES), "[]").about("accounting figures, one [[curves]] each"),
 ];
 
 #[cfg(test)]

@@ -6,57 +6,24 @@ use inference::describe::{Key, Otherwise, ValueKind};
 const ABOUT: &[Key] = &[STUDY_NAME, STUDY_SEEDS];
 
 const HISTOGRAM: &[Key] = &[
-    Key::new("users", "number of users", ValueKind::Count { least: 1, most: 1_000_000 }, Otherwise::Required, "10000"),
-    Key::new(
-        "users_per_round",
-        "users who are drawn for each round",
-        ValueKind::AT_LEAST_ONE,
-        Otherwise::Follows("all users"),
-        "1000",
-    ),
-    Key::new(
-        "categories",
-        "names of the possible answers, two or more",
-        ValueKind::Texts,
-        Otherwise::Required,
-        "[\"red\", \"blue\"]",
-    ),
-    Key::new(
-        "truth",
-        "shares of the users, in the order of the categories",
-        ValueKind::Numbers { length: 0 },
-        Otherwise::Required,
-        "[0.25, 0.75]",
-    ),
-    Key::new(
-        "gamma",
-        "probability of an answer at random; or local_epsilon",
-        ValueKind::Share,
-        Otherwise::Nothing,
-        "0.5",
-    ),
-    Key::new("local_epsilon", "ε of a user's own answer; or gamma", ValueKind::Positive, Otherwise::Nothing, "2.0"),
-    Key::new("rounds", "how often users are asked", ValueKind::AT_LEAST_ONE, Otherwise::Required, "1"),
-    Key::new("delta", "δ of every promise", ValueKind::Share, Otherwise::Required, "1e-6"),
+    Key::new("users", ValueKind::Count { least: 1, most: 1_000_000 }, "10000").about("number of users"),
+    Key::new("users_per_round", ValueKind::AT_LEAST_ONE, "1000")
+        .about("users who are drawn for each round")
+        .otherwise(Otherwise::Follows("all users")),
+    Key::new("categories", ValueKind::Texts, "[\"red\", \"blue\"]").about("names of the possible answers, two or more"),
+    Key::new("truth", ValueKind::Numbers { length: 0 }, "[0.25, 0.75]")
+        .about("shares of the users, in the order of the categories"),
+    Key::new("gamma", ValueKind::Share, "0.5").about("probability of an answer at random; or local_epsilon").optional(),
+    Key::new("local_epsilon", ValueKind::Positive, "2.0").about("ε of a user's own answer; or gamma").optional(),
+    Key::new("rounds", ValueKind::AT_LEAST_ONE, "1").about("how often users are asked"),
+    Key::new("delta", ValueKind::Share, "1e-6").about("δ of every promise"),
 ];
 
 /// The outermost table of a histogram study.
 pub(crate) const HISTOGRAM_KEYS: &[Key] = &[
     SCHEMA_KEY,
-    Key::new(
-        "study",
-        "the study's name and seeds",
-        ValueKind::Table(ABOUT),
-        Otherwise::Required,
-        "{ name = \"my-survey\", seeds = [1] }",
-    ),
-    Key::new(
-        "histogram",
-        "answers through a shuffler",
-        ValueKind::Table(HISTOGRAM),
-        Otherwise::Required,
-        "{ users = 10000, categories = [\"red\", \"blue\"], truth = [0.25, 0.75], gamma = 0.5, rounds = 1, delta = 1e-6 }",
-    ),
+    Key::new("study", ValueKind::Table(ABOUT), "{ name = \"my-survey\", seeds = [1] }").about("the study's name and seeds"),
+    Key::new("histogram", ValueKind::Table(HISTOGRAM), "{ users = 10000, categories = [\"red\", \"blue\"], truth = [0.25, 0.75], gamma = 0.5, rounds = 1, delta = 1e-6 }").about("answers through a shuffler"),
 ];
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub use penalty::{Penalty, PenaltySampler};
 use super::noise::ChainNoise;
 use super::walk::{Coins, Target, Walk};
 use crate::RunError;
-use crate::describe::{Canonical, Conflict, Descriptor, Key, Otherwise, VALUE, ValueKind};
+use crate::describe::{Canonical, Conflict, Descriptor, Key, VALUE, ValueKind};
 use crate::settings::Batching;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -105,13 +105,8 @@ pub struct Leaps {
 }
 
 /// `chain.step`
-pub const STEP: Key = Key {
-    name: "step",
-    about: "standard deviation of a proposal, or length of a step",
-    kind: ValueKind::Positive,
-    otherwise: Otherwise::Required,
-    example: "0.1",
-};
+pub const STEP: Key =
+    Key::new("step", ValueKind::Positive, "0.1").about("standard deviation of a proposal, or length of a step");
 
 /// Refuses numbers that are not over 0, by their keys in `chain`.
 pub fn over_zero(named: &[(&str, f64)]) -> Result<(), Conflict> {

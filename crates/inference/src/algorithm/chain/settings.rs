@@ -86,79 +86,35 @@ const SLOPES: Need = Need {
 const MOST_QUESTIONS: u64 = 1_000_000_000;
 
 const START: &[Key] = &[
-    Key {
-        name: "rounds",
-        about: "rounds that lead to the start",
-        kind: ValueKind::AT_LEAST_ONE,
-        otherwise: Otherwise::Required,
-        example: "20",
-    },
-    Key {
-        name: "share",
-        about: "share of the budget that a variational start may cost; left out, a sampler with leaps climbs there",
-        kind: ValueKind::Share,
-        otherwise: Otherwise::Nothing,
-        example: "0.2",
-    },
-    Key {
-        name: "learning_rate",
-        about: "step size on the way to the start",
-        kind: ValueKind::Positive,
-        otherwise: Otherwise::Required,
-        example: "0.1",
-    },
+    Key::new("rounds", ValueKind::AT_LEAST_ONE, "20").about("rounds that lead to the start"),
+    Key::new("share", ValueKind::Share, "0.2")
+        .about("share of the budget that a variational start may cost; left out, a sampler with leaps climbs there")
+        .optional(),
+    Key::new("learning_rate", ValueKind::Positive, "0.1").about("step size on the way to the start"),
 ];
 
 const CHAIN: &[Key] = &[
-    Key {
-        name: "sampler",
-        about: "how a chain moves",
-        kind: ValueKind::Named(Registered::Sampler),
-        otherwise: Otherwise::Required,
-        example: "\"barker\"",
-    },
-    Key {
-        name: "iterations",
-        about: "iterations of each chain",
-        kind: ValueKind::AT_LEAST_ONE,
-        otherwise: Otherwise::Required,
-        example: "20000",
-    },
-    Key {
-        name: "chains",
-        about: "how many chains, all paid from one budget",
-        kind: ValueKind::Count { least: 1, most: u32::MAX as u64 },
-        otherwise: Otherwise::Number(1.0),
-        example: "4",
-    },
-    Key {
-        name: "warm_up",
-        about: "iterations at the start of each chain that are not served",
-        kind: ValueKind::Count { least: 0, most: u64::MAX },
-        otherwise: Otherwise::Follows("a tenth of the iterations"),
-        example: "2000",
-    },
-    Key {
-        name: "batch",
-        about: "rows of a test, drawn without replacement",
-        kind: ValueKind::AT_LEAST_ONE,
-        otherwise: Otherwise::Follows("all rows"),
-        example: "1000",
-    },
-    Key {
-        name: "counts_as",
-        about: "as how many rows the data count (a tempered posterior)",
-        kind: ValueKind::AT_LEAST_ONE,
-        otherwise: Otherwise::Follows("as many as there are"),
-        example: "100",
-    },
-    Key {
-        name: "start",
-        about: "where a chain starts: a draw from the prior, the origin, or a place that is learnt first",
-        kind: ValueKind::Either(&[ValueKind::Word(&["prior", "origin"]), ValueKind::Table(START)]),
-        otherwise: Otherwise::Word("prior"),
-        example: "\"prior\"",
-    },
+    Key::new("sampler", ValueKind::Named(Registered::Sampler), "\"barker\"").about("how a chain moves"),
+    Key::new("iterations", ValueKind::AT_LEAST_ONE, "20000").about("iterations of each chain"),
+    Key::new("chains", ValueKind::Count { least: 1, most: u32::MAX as u64 }, "4")
+        .about("how many chains, all paid from one budget")
+        .otherwise(Otherwise::Number(1.0)),
+    Key::new("warm_up", ValueKind::Count { least: 0, most: u64::MAX }, "2000")
+        .about("iterations at the start of each chain that are not served")
+        .otherwise(Otherwise::Follows("a tenth of the iterations")),
+    Key::new("batch", ValueKind::AT_LEAST_ONE, "1000")
+        .about("rows of a test, drawn without replacement")
+        .otherwise(Otherwise::Follows("all rows")),
+    Key::new("counts_as", ValueKind::AT_LEAST_ONE, "100")
+        .about("as how many rows the data count (a tempered posterior)")
+        .otherwise(Otherwise::Follows("as many as there are")),
+    Key::new(
+        "start",
+        ValueKind::Either(&[ValueKind::Word(&["prior", "origin"]), ValueKind::Table(START)]),
+        "\"prior\"",
+    )
+    .about("where a chain starts: a draw from the prior, the origin, or a place that is learnt first")
+    .otherwise(Otherwise::Word("prior")),
 ];
 
 /// `algorithm = "chain"`
@@ -167,14 +123,9 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     also: &["dp-mcmc", "mcmc"],
     about: "Draws from the posterior by a Markov chain whose test noise is the privacy mechanism.",
     keys: &[
-        Key {
-            name: "chain",
-            about: "the sampler and how long it runs",
-            kind: ValueKind::Table(CHAIN),
-            otherwise: Otherwise::Required,
-            example: "{ sampler = \"barker\", iterations = 20000, step = 0.1 }",
-        },
-        Key { otherwise: Otherwise::Word("full"), ..COVARIANCE_KEY },
+        Key::new("chain", ValueKind::Table(CHAIN), "{ sampler = \"barker\", iterations = 20000, step = 0.1 }")
+            .about("the sampler and how long it runs"),
+        COVARIANCE_KEY.otherwise(Otherwise::Word("full")),
     ],
     limits: Limits {
         schedules: Allowed {

@@ -45,84 +45,57 @@ pub(in crate::algorithm) fn by_name<S: Serializer>(solver: &Arc<dyn LocalSolve>,
 }
 
 /// `solver`
-pub(in crate::algorithm) const SOLVER_KEY: Key = Key {
-    name: "solver",
-    about: "how a client solves its local problem, and where noise enters",
-    kind: ValueKind::Named(Registered::Solver),
-    otherwise: Otherwise::Required,
-    example: "\"dp-optimisation\"",
-};
+pub(in crate::algorithm) const SOLVER_KEY: Key =
+    Key::new("solver", ValueKind::Named(Registered::Solver), "\"dp-optimisation\"")
+        .about("how a client solves its local problem, and where noise enters");
 
 /// `covariance`
-pub(in crate::algorithm) const COVARIANCE_KEY: Key = Key {
-    name: "covariance",
-    about: "which Gaussians are served: independent coordinates, or any covariance",
-    kind: ValueKind::Word(&["mean-field", "full"]),
-    otherwise: Otherwise::Word("mean-field"),
-    example: "\"full\"",
-};
+pub(in crate::algorithm) const COVARIANCE_KEY: Key =
+    Key::new("covariance", ValueKind::Word(&["mean-field", "full"]), "\"full\"")
+        .about("which Gaussians are served: independent coordinates, or any covariance")
+        .otherwise(Otherwise::Word("mean-field"));
 
 /// `site_intercept`
-pub(in crate::algorithm) const SITE_INTERCEPT_KEY: Key = Key {
-    name: "site_intercept",
-    about: "a site-specific intercept, which never leaves its site",
-    kind: ValueKind::Table(&[Key {
-        name: "precision",
-        about: "precision of its prior",
-        kind: ValueKind::Within { least: 1e-6, most: 1e6 },
-        otherwise: Otherwise::Required,
-        example: "1.0",
-    }]),
-    otherwise: Otherwise::Nothing,
-    example: "{ precision = 1.0 }",
-};
-
-const REPAIR_KEY: Key = Key {
-    name: "repair",
-    about: "what is done with a precision that noise made too small",
-    kind: ValueKind::Either(&[
-        ValueKind::Word(&["project"]),
-        ValueKind::Table(&[Key {
-            name: "floor",
-            about: "the least precision that is served",
-            kind: ValueKind::Positive,
-            otherwise: Otherwise::Required,
-            example: "1e-3",
-        }]),
+pub(in crate::algorithm) const SITE_INTERCEPT_KEY: Key = Key::new(
+    "site_intercept",
+    ValueKind::Table(&[
+        Key::new("precision", ValueKind::Within { least: 1e-6, most: 1e6 }, "1.0").about("precision of its prior")
     ]),
-    otherwise: Otherwise::Word("project"),
-    example: "{ floor = 1e-3 }",
-};
+    "{ precision = 1.0 }",
+)
+.about("a site-specific intercept, which never leaves its site")
+.optional();
+
+const REPAIR_KEY: Key = Key::new(
+    "repair",
+    ValueKind::Either(&[
+        ValueKind::Word(&["project"]),
+        ValueKind::Table(&[Key::new("floor", ValueKind::Positive, "1e-3").about("the least precision that is served")]),
+    ]),
+    "{ floor = 1e-3 }",
+)
+.about("what is done with a precision that noise made too small")
+.otherwise(Otherwise::Word("project"));
 
 /// `readout.average`
-pub(in crate::algorithm) const AVERAGE_KEY: Key = Key {
-    name: "average",
-    about: "serve the mean of the natural parameters of so many last rounds",
-    kind: ValueKind::Count { least: 1, most: u32::MAX as u64 },
-    otherwise: Otherwise::Number(1.0),
-    example: "5",
-};
+pub(in crate::algorithm) const AVERAGE_KEY: Key =
+    Key::new("average", ValueKind::Count { least: 1, most: u32::MAX as u64 }, "5")
+        .about("serve the mean of the natural parameters of so many last rounds")
+        .otherwise(Otherwise::Number(1.0));
 
 const READOUT_KEYS: &[Key] = &[
     REPAIR_KEY,
     AVERAGE_KEY,
-    Key {
-        name: "noise",
-        about: "whether the readout counts the noise of the total, which DP optimisation with Adam knows",
-        kind: ValueKind::Word(&["plain", "aware"]),
-        otherwise: Otherwise::Word("plain"),
-        example: "\"aware\"",
-    },
+    Key::new("noise", ValueKind::Word(&["plain", "aware"]), "\"aware\"")
+        .about("whether the readout counts the noise of the total, which DP optimisation with Adam knows")
+        .otherwise(Otherwise::Word("plain")),
 ];
 
 /// `readout` of algorithms that repair a total and average nothing.
-pub(in crate::algorithm) const REPAIR_TABLE: Key = Key {
-    name: "readout",
-    about: "how the served posterior is read out of the total",
-    kind: ValueKind::Table(&[REPAIR_KEY]),
-    otherwise: Otherwise::Nothing,
-    example: "{ repair = { floor = 1e-3 } }",
-};
+pub(in crate::algorithm) const REPAIR_TABLE: Key =
+    Key::new("readout", ValueKind::Table(&[REPAIR_KEY]), "{ repair = { floor = 1e-3 } }")
+        .about("how the served posterior is read out of the total")
+        .optional();
 
 /// `algorithm = "pvi"`
 pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
@@ -135,20 +108,12 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
         MOST_ROUNDS_KEY,
         DAMPING_KEY,
         COVARIANCE_KEY,
-        Key {
-            name: "factor",
-            about: "what a client does with a factor whose precision noise made negative",
-            kind: ValueKind::Word(&["free", "project", "reset"]),
-            otherwise: Otherwise::Word("free"),
-            example: "\"project\"",
-        },
-        Key {
-            name: "readout",
-            about: "how the served posterior is read out of the total",
-            kind: ValueKind::Table(READOUT_KEYS),
-            otherwise: Otherwise::Nothing,
-            example: "{ repair = \"project\", average = 5 }",
-        },
+        Key::new("factor", ValueKind::Word(&["free", "project", "reset"]), "\"project\"")
+            .about("what a client does with a factor whose precision noise made negative")
+            .otherwise(Otherwise::Word("free")),
+        Key::new("readout", ValueKind::Table(READOUT_KEYS), "{ repair = \"project\", average = 5 }")
+            .about("how the served posterior is read out of the total")
+            .optional(),
         SITE_INTERCEPT_KEY,
     ],
     limits: Limits { needs: &[GAUSSIAN], ..Limits::NONE },

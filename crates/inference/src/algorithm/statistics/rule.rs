@@ -12,7 +12,7 @@ pub use row_norm::{Deviations, RowNorm};
 
 use super::StatisticsReading;
 use crate::RunError;
-use crate::describe::{Canonical, Conflict, Descriptor, Key, Limits, Otherwise, ValueKind};
+use crate::describe::{Canonical, Conflict, Descriptor, Key, Limits, ValueKind};
 use crate::method::BoundWords;
 use crate::regression::SyntheticSearch;
 use crate::release::BudgetShare;
@@ -82,13 +82,8 @@ pub trait Rule: fmt::Debug + Canonical + Send + Sync {
 }
 
 /// `statistics.bound`
-pub(super) const BOUND_KEY: Key = Key {
-    name: "bound",
-    about: "the bound that inputs and outcome are assumed to have, as encoded",
-    kind: ValueKind::Positive,
-    otherwise: Otherwise::Required,
-    example: "7.5",
-};
+pub(super) const BOUND_KEY: Key = Key::new("bound", ValueKind::Positive, "7.5")
+    .about("the bound that inputs and outcome are assumed to have, as encoded");
 
 /// "values cut to ±7.5"
 pub(super) fn cut(bound: f64) -> String {

@@ -56,20 +56,12 @@ impl StatisticsReading {
 }
 
 const STATISTICS: &[Key] = &[
-    Key {
-        name: "rule",
-        about: "what of a row is released, and how it is bounded",
-        kind: ValueKind::Named(Registered::Rule),
-        otherwise: Otherwise::Word("row-norm"),
-        example: "\"row-norm\"",
-    },
-    Key {
-        name: "reading",
-        about: "how the noisy sums are read; only noise-aware intervals count the noise",
-        kind: ValueKind::Word(&["noise-aware", "ridge", "naive"]),
-        otherwise: Otherwise::Follows("noise-aware with row-norm, naive with the other rules"),
-        example: "\"noise-aware\"",
-    },
+    Key::new("rule", ValueKind::Named(Registered::Rule), "\"row-norm\"")
+        .about("what of a row is released, and how it is bounded")
+        .otherwise(Otherwise::Word("row-norm")),
+    Key::new("reading", ValueKind::Word(&["noise-aware", "ridge", "naive"]), "\"noise-aware\"")
+        .about("how the noisy sums are read; only noise-aware intervals count the noise")
+        .otherwise(Otherwise::Follows("noise-aware with row-norm, naive with the other rules")),
 ];
 
 /// `algorithm = "statistics"`
@@ -78,14 +70,10 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     also: &["sufficient-statistics", "ssp"],
     about: "Linear regression from one noisy sum of sufficient statistics over all clients.",
     keys: &[
-        Key {
-            name: "statistics",
-            about: "the rule and its constants",
-            kind: ValueKind::Table(STATISTICS),
-            otherwise: Otherwise::Follows("the row-norm rule"),
-            example: "{ rule = \"row-norm\", bound = 7.5 }",
-        },
-        Key { about: "always full", otherwise: Otherwise::Word("full"), ..COVARIANCE_KEY },
+        Key::new("statistics", ValueKind::Table(STATISTICS), "{ rule = \"row-norm\", bound = 7.5 }")
+            .about("the rule and its constants")
+            .otherwise(Otherwise::Follows("the row-norm rule")),
+        COVARIANCE_KEY.about("always full").otherwise(Otherwise::Word("full")),
     ],
     limits: Limits {
         privacy: PrivacyNeed::Required,

@@ -70,20 +70,12 @@ pub const DESCRIPTOR: Descriptor<dyn Sampler> = Descriptor {
     about: "A random walk with Barker's test, whose noise is the privacy mechanism (Heikkilä et al. 2019).",
     keys: &[
         STEP,
-        Key {
-            name: "variance",
-            about: "C: variance of the test's Gaussian noise; 1, 1.5 or 2",
-            kind: ValueKind::Positive,
-            otherwise: Otherwise::Number(2.0),
-            example: "2.0",
-        },
-        Key {
-            name: "noise",
-            about: "whether the batch's own spread is a part of C (completed), or all of C is added (fixed)",
-            kind: ValueKind::Word(&["completed", "fixed"]),
-            otherwise: Otherwise::Follows("completed where there is a batch, fixed on all rows"),
-            example: "\"fixed\"",
-        },
+        Key::new("variance", ValueKind::Positive, "2.0")
+            .about("C: variance of the test's Gaussian noise; 1, 1.5 or 2")
+            .otherwise(Otherwise::Number(2.0)),
+        Key::new("noise", ValueKind::Word(&["completed", "fixed"]), "\"fixed\"")
+            .about("whether the batch's own spread is a part of C (completed), or all of C is added (fixed)")
+            .otherwise(Otherwise::Follows("completed where there is a batch, fixed on all rows")),
     ],
     limits: Limits::NONE,
     read: |reading| {

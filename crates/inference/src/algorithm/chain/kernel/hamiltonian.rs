@@ -46,21 +46,12 @@ pub const DESCRIPTOR: Descriptor<dyn Sampler> = Descriptor {
     about: "Leapfrogs along noisy gradients, accepted with the noise's penalty (Räisä, Koskela, Honkela 2021).",
     keys: &[
         STEP,
-        Key {
-            name: "leaps",
-            about: "gradients of an iteration",
-            kind: ValueKind::Count { least: 1, most: u32::MAX as u64 },
-            otherwise: Otherwise::Required,
-            example: "10",
-        },
+        Key::new("leaps", ValueKind::Count { least: 1, most: u32::MAX as u64 }, "10")
+            .about("gradients of an iteration"),
         VARIANCE,
-        Key {
-            name: "share",
-            about: "the share of the budget that log-ratios cost; gradients cost the rest",
-            kind: ValueKind::Share,
-            otherwise: Otherwise::Number(0.3),
-            example: "0.3",
-        },
+        Key::new("share", ValueKind::Share, "0.3")
+            .about("the share of the budget that log-ratios cost; gradients cost the rest")
+            .otherwise(Otherwise::Number(0.3)),
     ],
     limits: Limits::NONE,
     read: |reading| {

@@ -30,13 +30,9 @@ pub struct PenaltySampler {
 }
 
 /// `chain.variance` of samplers with a penalty.
-pub(super) const VARIANCE: Key = Key {
-    name: "variance",
-    about: "σ² of the noise in a log-ratio",
-    kind: ValueKind::Positive,
-    otherwise: Otherwise::Number(1.0),
-    example: "1.0",
-};
+pub(super) const VARIANCE: Key = Key::new("variance", ValueKind::Positive, "1.0")
+    .about("σ² of the noise in a log-ratio")
+    .otherwise(Otherwise::Number(1.0));
 
 /// `sampler = "penalty"`
 pub const DESCRIPTOR: Descriptor<dyn Sampler> = Descriptor {

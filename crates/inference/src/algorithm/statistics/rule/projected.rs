@@ -33,13 +33,9 @@ pub const DESCRIPTOR: Descriptor<dyn Rule> = Descriptor {
     about: "Products after projection to fractions of noisy standard deviations (Heikkilä et al. 2017, Algorithm 2).",
     keys: &[
         BOUND_KEY,
-        Key {
-            name: "share",
-            about: "the share of the budget for standard deviations",
-            kind: ValueKind::Share,
-            otherwise: Otherwise::Number(0.3),
-            example: "0.3",
-        },
+        Key::new("share", ValueKind::Share, "0.3")
+            .about("the share of the budget for standard deviations")
+            .otherwise(Otherwise::Number(0.3)),
     ],
     limits: Limits::NONE,
     read: |reading| {

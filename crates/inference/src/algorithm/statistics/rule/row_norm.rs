@@ -39,28 +39,16 @@ pub const DESCRIPTOR: Descriptor<dyn Rule> = Descriptor {
     also: &[],
     about: "Outer products of whole rows, clipped by their norm in units of standard deviations; the default rule.",
     keys: &[
-        Key { otherwise: Otherwise::Follows("required unless deviations are known"), ..BOUND_KEY },
-        Key {
-            name: "deviations",
-            about: "where standard deviations come from: a first round, or the schema's scales",
-            kind: ValueKind::Word(&["asked", "known"]),
-            otherwise: Otherwise::Word("asked"),
-            example: "\"known\"",
-        },
-        Key {
-            name: "share",
-            about: "the share of the budget for standard deviations",
-            kind: ValueKind::Share,
-            otherwise: Otherwise::Number(DEFAULT_SHARE),
-            example: "0.2",
-        },
-        Key {
-            name: "radius",
-            about: "R: the norm to which rows are scaled down, times √(d + 1)",
-            kind: ValueKind::Positive,
-            otherwise: Otherwise::Number(DEFAULT_RADIUS),
-            example: "0.7",
-        },
+        BOUND_KEY.otherwise(Otherwise::Follows("required unless deviations are known")),
+        Key::new("deviations", ValueKind::Word(&["asked", "known"]), "\"known\"")
+            .about("where standard deviations come from: a first round, or the schema's scales")
+            .otherwise(Otherwise::Word("asked")),
+        Key::new("share", ValueKind::Share, "0.2")
+            .about("the share of the budget for standard deviations")
+            .otherwise(Otherwise::Number(DEFAULT_SHARE)),
+        Key::new("radius", ValueKind::Positive, "0.7")
+            .about("R: the norm to which rows are scaled down, times √(d + 1)")
+            .otherwise(Otherwise::Number(DEFAULT_RADIUS)),
     ],
     limits: Limits::NONE,
     read,
