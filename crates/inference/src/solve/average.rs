@@ -1,16 +1,23 @@
-//! Local averaging: the mean of the changes of K parts, each solved with the likelihood raised to the power K.
+//! Local averaging: every part of the rows solves the whole local problem, and the mean of their changes is released.
 
-use super::{Kept, LocalSolve, PARTS_KEY, Problem, Solved, Task, optimum, perturb};
-use crate::describe::{Conflict, Descriptor, Key, Limits, Otherwise, PrivacyNeed, ValueKind};
-use crate::release::{Clipped, Release, Releases};
-use crate::settings::{Local, WHOLE_KEY};
+use super::{Kept, LocalSolve, Problem, Solved, Task, parts};
+use crate::describe::{Conflict, Descriptor, Limits};
+use crate::release::Releases;
+use crate::settings::Local;
 use crate::{ClientView, Family};
-use privacy::{Bounded, Gate, Grain, PrivacyError, Released};
+use privacy::{Gate, PrivacyError, Released};
 use serde::Serialize;
 use std::sync::Arc;
 
 /// Algorithm 2 of Heikkilä et al. 2022, private by Theorem 4: the sum Σ_k clip(λ*_k − λ) passes the gate once, and one
 /// replaced row moves one term of it. Dividing by K is left to the server, which knows K.
+///
+/// A part's likelihood counts K times, so that each part stands for all rows of the client and λ*_k is an estimate of the
+/// client's own optimum. The noise of the mean is 1/K of the noise of the sum.
+///
+/// - K: number of parts, [`Average::parts`].
+/// - λ: natural parameters of the served q, where the search starts.
+/// - λ*_k: where the search on part k ends.
 #[derive(Debug, Clone, Serialize)]
 pub struct Average {
     /// K: how many parts a client's rows are dealt to.
@@ -19,26 +26,14 @@ pub struct Average {
     pub local: Local,
 }
 
-/// `parts`
-pub(super) const PARTS: Key = Key {
-    name: "parts",
-    about: "K: parts that a client's rows are dealt to",
-    kind: ValueKind::Count { least: 1, most: u32::MAX as u64 },
-    otherwise: Otherwise::Required,
-    example: "100",
-};
-
 /// `solver = "average"`
 pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
     name: "average",
     also: &["local-averaging", "lfa"],
     about: "Releases the sum of the clipped changes of K parts of a client's rows, read as their mean.",
-    keys: &[WHOLE_KEY, PARTS],
-    limits: Limits { privacy: PrivacyNeed::Required, ..Limits::NONE },
-    read: |reading| {
-        let parts = reading.keys.small_count("parts")?;
-        Ok(Arc::new(Average { parts, local: Local::read_whole(&reading.keys)? }))
-    },
+    keys: parts::KEYS,
+    limits: parts::LIMITS,
+    read: |reading| parts::read(reading).map(|(parts, local)| Arc::new(Average { parts, local }) as _),
 };
 
 impl LocalSolve for Average {
@@ -55,12 +50,11 @@ impl LocalSolve for Average {
     }
 
     fn releases(&self, family: Family) -> Releases {
-        let grain = Grain::Part { count: u64::from(self.parts) };
-        Release::of_all_rows(grain, family.len(), Clipped::Change).into()
+        parts::releases(self.parts, family)
     }
 
     fn limits(&self) -> Limits {
-        Limits { covariances: perturb::covariances(&self.local), ..DESCRIPTOR.limits }
+        parts::limits(&self.local)
     }
 
     fn check(&self, _: u64) -> Result<(), Conflict> {
@@ -75,13 +69,7 @@ impl LocalSolve for Average {
         seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
-        let (rows, weight) = (seat.shard.rows(), f64::from(self.parts));
-        let changes: Vec<Vec<f64>> = seat
-            .parts(self.parts, PARTS_KEY)?
-            .iter()
-            .map(|part| optimum(problem, task.get(), rows, part, weight, &self.local))
-            .collect();
-        Ok(Solved::Sum(Bounded::parts(*gate.shape(), changes.iter().map(Vec::as_slice))?))
+        parts::sum(self.parts, &self.local, problem, task.get(), f64::from(self.parts), seat, gate)
     }
 
     fn weight(&self) -> f64 {

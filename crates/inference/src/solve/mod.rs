@@ -7,6 +7,7 @@ pub(crate) mod descend;
 pub(crate) mod hybrid;
 pub(crate) mod likelihood;
 mod optimum;
+mod parts;
 pub(crate) mod perturb;
 mod products;
 mod statistics;

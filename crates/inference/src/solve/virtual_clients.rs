@@ -1,12 +1,11 @@
 //! Virtual clients: every part of a site's rows is a client of its own, and only the sum of their changes leaves.
 
-use super::average::PARTS;
-use super::{Kept, LocalSolve, PARTS_KEY, Problem, Solved, Task, optimum, perturb};
-use crate::describe::{Conflict, Descriptor, Limits, PrivacyNeed};
-use crate::release::{Clipped, Release, Releases};
-use crate::settings::{Local, WHOLE_KEY};
+use super::{Kept, LocalSolve, Problem, Solved, Task, parts};
+use crate::describe::{Conflict, Descriptor, Limits};
+use crate::release::Releases;
+use crate::settings::Local;
 use crate::{ClientView, Family};
-use privacy::{Bounded, Gate, Grain, PrivacyError, Released};
+use privacy::{Gate, PrivacyError, Released};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -28,12 +27,9 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
     name: "virtual",
     also: &["virtual-clients"],
     about: "Treats K parts of a client's rows as clients of their own and releases the sum of their clipped changes.",
-    keys: &[WHOLE_KEY, PARTS],
-    limits: Limits { privacy: PrivacyNeed::Required, ..Limits::NONE },
-    read: |reading| {
-        let parts = reading.keys.small_count("parts")?;
-        Ok(Arc::new(Virtual { parts, local: Local::read_whole(&reading.keys)? }))
-    },
+    keys: parts::KEYS,
+    limits: parts::LIMITS,
+    read: |reading| parts::read(reading).map(|(parts, local)| Arc::new(Virtual { parts, local }) as _),
 };
 
 impl LocalSolve for Virtual {
@@ -50,12 +46,11 @@ impl LocalSolve for Virtual {
     }
 
     fn releases(&self, family: Family) -> Releases {
-        let grain = Grain::Part { count: u64::from(self.parts) };
-        Release::of_all_rows(grain, family.len(), Clipped::Change).into()
+        parts::releases(self.parts, family)
     }
 
     fn limits(&self) -> Limits {
-        Limits { covariances: perturb::covariances(&self.local), ..DESCRIPTOR.limits }
+        parts::limits(&self.local)
     }
 
     fn check(&self, _: u64) -> Result<(), Conflict> {
@@ -71,13 +66,7 @@ impl LocalSolve for Virtual {
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
         let part_task = share_of(task.get(), f64::from(self.parts));
-        let rows = seat.shard.rows();
-        let changes: Vec<Vec<f64>> = seat
-            .parts(self.parts, PARTS_KEY)?
-            .iter()
-            .map(|part| optimum(problem, &part_task, rows, part, 1.0, &self.local))
-            .collect();
-        Ok(Solved::Sum(Bounded::parts(*gate.shape(), changes.iter().map(Vec::as_slice))?))
+        parts::sum(self.parts, &self.local, problem, &part_task, 1.0, seat, gate)
     }
 }
 
