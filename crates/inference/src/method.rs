@@ -1,4 +1,8 @@
 //! A method as meant: an algorithm with its settings, who is asked when, and what is promised.
+//!
+//! [`Method::read`] makes one of a table of a study. [`AlgorithmSettings`] is the trait by which the
+//! planner, the builder, reports and the command line ask an algorithm about itself; nothing outside
+//! an algorithm's own file asks which one it is.
 
 use crate::algorithm::{Protocol, SiteProblem, SourceTerms};
 use crate::client::Summing;
@@ -18,6 +22,39 @@ use std::sync::Arc;
 use toml::Table;
 
 /// One method of a study.
+///
+/// # Examples
+/// Algorithms by their settings, without a study file:
+/// ```
+/// use inference::Method;
+/// use inference::algorithm::{CommitteePrior, CommitteeSettings, GlobalViSettings};
+/// use inference::method::AlgorithmSettings;
+/// use inference::settings::{Covariance, Local, Optimiser, Repair, Rounds, Schedule};
+/// use inference::solve::Clear;
+/// use std::sync::Arc;
+///
+/// let method = |name: &str, algorithm: Arc<dyn AlgorithmSettings>, schedule| Method {
+///     name: name.to_owned(),
+///     algorithm,
+///     schedule,
+///     promise: None,
+/// };
+/// let committee = CommitteeSettings {
+///     solver: Arc::new(Clear { local: Local::whole_step() }),
+///     prior: CommitteePrior::Split,
+///     covariance: Covariance::Full,
+///     repair: Repair::Project,
+/// };
+/// let global = GlobalViSettings {
+///     local: Local { optimiser: Optimiser::Adam, learning_rate: 0.05, ..Local::whole_step() },
+///     rounds: Rounds::Count(200),
+/// };
+/// let committee = method("committee", Arc::new(committee), Schedule::Synchronous);
+/// let global = method("global", Arc::new(global), Schedule::Synchronous);
+/// assert!(committee.check().is_ok() && global.check().is_ok());
+/// assert_eq!((committee.most_rounds(), global.most_rounds()), (1, 200));
+/// assert_eq!(committee.family(3).len(), 9, "three means and six numbers of a covariance");
+/// ```
 #[derive(Debug, Clone)]
 pub struct Method {
     /// Name as in the study.
@@ -30,7 +67,12 @@ pub struct Method {
     pub promise: Option<Promise>,
 }
 
-/// Everything that is asked of an algorithm before it runs. Implemented by its settings, in its own file.
+/// Everything that is asked of an algorithm before it runs. Implemented by its settings, in its own
+/// file.
+///
+/// Most methods of the trait have a default that suits an algorithm without peculiarities. What must
+/// be stated: the descriptor, the name of its part, a description, when it ends, what it releases, and
+/// how it is built.
 pub trait AlgorithmSettings: fmt::Debug + Canonical + Send + Sync {
     /// How it is found and read.
     fn descriptor(&self) -> &'static Descriptor<dyn AlgorithmSettings>;
@@ -195,7 +237,8 @@ pub struct DrawPlan {
     pub counts_as: Option<u64>,
 }
 
-/// What an algorithm is built from: the model, and what was agreed with every client.
+/// What an algorithm is built from: the model, and what was agreed with every client. All of it is
+/// public, and fixed before the run.
 #[derive(Clone, Copy)]
 pub struct Parts<'a> {
     /// The model, the family and the prior.
@@ -267,9 +310,13 @@ pub const METHOD_KEYS: &[Key] = &[
 ];
 
 impl Method {
-    /// Reads and checks a `[[method]]`; everything that is wrong with it, at once, where it is not sound.
+    /// Reads and checks a `[[method]]`.
     ///
     /// What the method needs of a model is not checked yet: see [`Method::check_model`].
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, at once: conflicts of the keys ([`validate`]); or, where every key
+    /// is sound by itself, the first reason why they do not go together.
     pub fn read(table: &Table, registry: &Registry) -> Result<Self, Vec<Conflict>> {
         let mut found = validate(table, METHOD_KEYS, registry);
         let privacy = table.get("privacy").and_then(toml::Value::as_table);
@@ -355,6 +402,7 @@ impl Serialize for Method {
     }
 }
 
+/// The schedule that the study names, or the first that the algorithm goes with.
 fn schedule(keys: &Keys<'_>, algorithm: &dyn AlgorithmSettings) -> Result<Schedule, Conflict> {
     let usual = algorithm.descriptor().limits.schedules.values.first().map_or("sequential", |pacing| pacing.word());
     let word = keys.maybe_word("schedule").unwrap_or(usual);

@@ -1,4 +1,8 @@
 //! What one answer of a client releases: planned, charged, checked and described from this one value.
+//!
+//! A solver or an algorithm states its [`Releases`] before a run. The planner makes events and shapes
+//! of them, the builder makes terms, a site checks its terms against them before it charges its
+//! ledger, and `plan` prints them. A method states them once, in its own file.
 
 use crate::settings::Batching;
 use crate::{ClientView, Stage};
@@ -77,7 +81,7 @@ impl Clipped {
     }
 }
 
-/// What a vector is clipped to.
+/// What a vector is clipped to: C, in the notation of the papers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Bound {
     /// The clip that the promise states.
@@ -89,6 +93,10 @@ pub enum Bound {
 }
 
 /// All that a client releases, in order.
+///
+/// Most methods have [`Releases::main`] alone. Every stage is charged as an event of its own: a hybrid solver
+/// opens with analytic updates, a rule of sufficient statistics with a round for standard deviations,
+/// a Hamiltonian chain alternates gradients and tests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Releases {
     /// Its first answers, where these are of other kinds, kind by kind in their order.
@@ -189,6 +197,7 @@ impl Releases {
     }
 }
 
+/// The grain of a sum, for refusals.
 fn in_words(grain: Grain) -> String {
     match grain {
         Grain::Example => "clipped examples".into(),

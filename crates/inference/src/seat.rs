@@ -1,10 +1,16 @@
-//! A client's seat in a run: its rows, and the constants that were agreed for it.
+//! A client's view of a run: its rows, and the constants that were agreed for it.
+//!
+//! [`Terms`] are public constants of the study, fixed before the run. [`ClientView`] joins them with
+//! the rows of one client and is the only way by which solvers and algorithms see rows.
 
 use crate::Shard;
 use privacy::{Adjacency, Event, NoiseMultiplier, PrivacyError, Shape, StudyConstant, Trust, sensitivity_factor};
 use serde::Serialize;
 
 /// Where in a client's plan an answer is.
+///
+/// [`Algorithm::stage`](crate::algorithm::Algorithm::stage) says it by the question, or the number of
+/// a client's answers does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(into = "u32")]
 pub enum Stage {
@@ -36,6 +42,10 @@ pub struct Opening {
 }
 
 /// What one answer of a client costs and how its sums are clipped: constants of the study, fixed before the run.
+///
+/// Both sides know them: the planner made the event and the shape, the ledger charges the event, the
+/// gate takes sums of this shape only. A client whose terms differ from what the method releases
+/// refuses to answer, before it charges anything.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Terms {
     /// Which answers these terms are for.

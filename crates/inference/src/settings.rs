@@ -1,4 +1,36 @@
 //! Choices that methods share, as meant: checked, with nothing left to be looked up by name.
+//!
+//! A study types words and numbers; the readers in this module and in the files of the methods make
+//! these types of them once. Inside, nobody compares a string. Settings that belong to one method
+//! alone live in its own file.
+//!
+//! - [`Local`]: the local optimisation of solvers and of global VI.
+//! - [`Promise`]: unit, relation, ε, δ, clip, noise, aggregator, accountant.
+//! - [`Rounds`], [`Damping`], [`Schedule`]: when a method ends, how much it keeps, who is asked when.
+//! - [`Covariance`], [`Readout`], [`Repair`], [`FactorRule`]: what q may be and how it is served.
+//!
+//! # Examples
+//! ```
+//! use inference::settings::{Batching, Chart, Damping, Gradients, Local, Optimiser};
+//! use privacy::SamplingRate;
+//!
+//! let local = Local {
+//!     steps: 10,
+//!     batch: Batching::Poisson(SamplingRate::new(0.05)?),
+//!     optimiser: Optimiser::Adam,
+//!     learning_rate: 0.05,
+//!     keep_state: false,
+//!     chart: Chart::LogDeviation,
+//!     gradients: Gradients::Full,
+//! };
+//! assert_eq!(local.words(), "10 steps of Adam with learning rate 0.05, each row with probability 0.05");
+//! assert_eq!(local.gradients.numbers(109), 218, "by means and by log standard deviations");
+//!
+//! let damping = Damping::new(0.1).expect("between 0 and 1");
+//! assert_eq!(damping.parts(), 104_858, "a multiple of 2^-20");
+//! assert!(Damping::new(0.0).is_none());
+//! # Ok::<(), privacy::PrivacyError>(())
+//! ```
 
 mod local;
 mod promise;
@@ -14,6 +46,8 @@ use privacy::StudyConstant;
 use serde::Serialize;
 
 /// Who is asked when.
+///
+/// An aggregator needs [`Schedule::Synchronous`]: it opens one sum of all clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Schedule {
     /// One client after the other; a round asks each once.
@@ -26,6 +60,9 @@ pub enum Schedule {
 }
 
 /// Declared rates at which clients come back.
+///
+/// They are constants of the study. Under add-remove the number of rows is private, so that rates by
+/// rows are refused there unless row counts are declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Rates {
     /// All alike.
@@ -55,7 +92,11 @@ impl Schedule {
     }
 }
 
-/// ρ, a multiple of 2^-20 between 0 and 1, so that a damped integer change is exact on the finer grid of totals.
+/// ρ, a multiple of 2^-20 between 0 and 1, so that a damped integer change is exact on the finer grid
+/// of totals.
+///
+/// A client keeps ρ times its change: t_m ← t_m · (change)^ρ. Less is steadier under noise and slower;
+/// 1 is undamped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Damping(u32);
 
@@ -85,6 +126,9 @@ impl Damping {
 impl StudyConstant for Damping {}
 
 /// Which Gaussians q may be.
+///
+/// Mean-field has 2d natural parameters, full has d + d(d + 1)/2. Noisy gradients move a mean-field q
+/// only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Covariance {
     /// Independent coordinates.
@@ -117,6 +161,9 @@ pub enum FactorRule {
 impl StudyConstant for FactorRule {}
 
 /// From the accumulated total to the served q: post-processing, always proper.
+///
+/// The total of all factors is what was learnt; noise may have made it improper. The readout makes a
+/// proper Gaussian of it, for predictions and for the next question.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Readout {
     /// What to do with a precision that noise made too small.

@@ -1,4 +1,8 @@
 //! One key of a study, described once.
+//!
+//! A study is a tree of tables. Every table has a list of [`Key`]s, most of them constants beside the
+//! settings that they become. The list is the only description of the table: what is read, what a
+//! hint says, what an editor offers and what the reference prints are all made from it.
 
 use super::Registered;
 
@@ -66,6 +70,10 @@ impl Key {
 }
 
 /// Which values a key takes.
+///
+/// A kind is a closed description of the values, not a function: an editor's JSON Schema and the
+/// reference are made from it as well as the check. What depends on other keys does not belong here;
+/// the reader of the settings refuses it with a [`Conflict`](super::Conflict).
 #[derive(Debug, Clone, Copy)]
 pub enum ValueKind {
     /// A finite number over 0.
@@ -181,13 +189,16 @@ impl ValueKind {
     }
 }
 
-/// A number with few characters: 1e-6 instead of 0.000001.
+/// A number in as few characters as it takes: 1e-6 instead of 0.000001.
 fn short(number: f64) -> String {
     let (plain, powers) = (format!("{number}"), format!("{number:e}"));
     if powers.len() < plain.len() { powers } else { plain }
 }
 
 /// What holds where a key is left out.
+///
+/// Numbers, words and flags are defaults that readers use. [`Otherwise::Follows`] is for people: the
+/// value is worked out from other settings by the code that reads the key.
 #[derive(Debug, Clone, Copy)]
 pub enum Otherwise {
     /// The study is refused.

@@ -1,4 +1,13 @@
-//! What can be combined with what: data that methods and models state, and one function that checks it.
+//! What can be combined with what: data that methods and models state, and one function that checks
+//! it.
+//!
+//! A combination is allowed when every part of the method allows it. Parts state [`Limits`]; models
+//! state what they offer ([`Offer`]); [`Release`]s state grain, batch and bound. `fits` compares
+//! them with the [`Method`] and with the theorems of the privacy crate, and refuses with the reason
+//! that the part gives. Nothing here asks which method it is.
+//!
+//! The order of the checks: the limits of every part with what it needs of the model, what the
+//! algorithm itself refuses, rounds, and last the promise with each release.
 
 use super::{Conflict, NOT_TOGETHER, PRIVACY_OR_NOT};
 use crate::method::Method;
@@ -11,6 +20,9 @@ use privacy::{
 };
 
 /// What a model offers to methods. Nobody else asks which model it is.
+///
+/// A model returns its offers from [`Model::offers`](crate::Model::offers); a method states its
+/// [`Need`]s. A new model that offers a linear predictor works with every method that needs one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
     /// The likelihood is Gaussian with a known variance: sufficient statistics and conjugate updates.
@@ -75,6 +87,9 @@ pub enum PrivacyNeed {
 }
 
 /// The values that go, and why no others do.
+///
+/// `because` completes the refusal: `chain cannot be combined with schedule = "sequential": every step
+/// of a chain is asked of all sites at once`.
 #[derive(Debug, Clone, Copy)]
 pub struct Allowed<T: 'static> {
     /// The values.
@@ -97,6 +112,12 @@ pub struct Need {
 }
 
 /// With what a method can be combined.
+///
+/// A part starts from [`Limits::NONE`] and overrides what it restricts:
+///
+/// ```text
+/// limits: Limits { privacy: PrivacyNeed::Required, ..Limits::NONE }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// With a promise, without, or both.
@@ -308,7 +329,9 @@ fn promised(method: &Method, promise: &Promise, releases: &Releases) -> Result<(
     clip(promise, releases)
 }
 
-/// A release against the theorems of the privacy crate.
+/// One release against the theorems of the privacy crate: is there a sensitivity for its grain under
+/// this unit, relation and trust, is there an accountant for its sampling, and does the moments
+/// accountant cover it where a study claims by that one.
 fn one_release(promise: &Promise, release: &Release, batch_key: &str) -> Result<(), Conflict> {
     let sampled = release.batch != Batching::All;
     if promise.aggregator.by_shares() && release.grain == Grain::Example && sampled {

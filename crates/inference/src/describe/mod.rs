@@ -1,8 +1,19 @@
-//! Descriptions: what a study may say about a method or a model, stated once, by the file that defines it.
+//! Descriptions: what a study may say about a method or a model, stated once, by the file that
+//! defines it.
 //!
-//! A [`Descriptor`] has a name, a sentence, the keys that a study may set ([`Key`]) and the function that reads them. Readers,
-//! hints, `check`, the reference of the guide and JSON Schemas are made from it. Settings themselves stay typed structs, private
-//! to their files.
+//! A [`Descriptor`] has a name, a sentence, the keys that a study may set ([`Key`]), the limits
+//! ([`Limits`]) and the function that reads the keys. Readers, hints, `check`, the reference of the
+//! guide and JSON Schemas are made from it. Settings themselves stay typed structs, private to their
+//! files.
+//!
+//! - A [`Key`] says which values it takes ([`ValueKind`]) and what holds without it ([`Otherwise`]).
+//! - A [`Registry`] lists the descriptors. `Registry::standard().with(&MINE)` adds one.
+//! - [`validate`] compares a table with its keys and finds everything that is wrong with it at once.
+//! - [`Keys`] then reads values whose kind and range are known to be right.
+//! - [`Limits`] state with which schedules, aggregators, units, families and models a part goes, and
+//!   why not with others. One function checks them for every method.
+//! - A [`Conflict`] is a refusal: the key, a stable code, what was found, and a hint. Hints name keys
+//!   and meanings. A command line adds file and line.
 
 mod conflict;
 mod key;

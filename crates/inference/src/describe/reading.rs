@@ -1,10 +1,15 @@
 //! The values of a table, read by the keys that describe it.
+//!
+//! Everything here comes after [`validate`](super::validate). A method that still finds a value of
+//! another type, or none where there must be one, returns a [`Conflict`] instead of a panic: a table
+//! may come from a program that did not validate it.
 
 use super::{Conflict, Key, Otherwise, Registry, UNREADABLE};
 use crate::settings::Promise;
 use toml::{Table, Value};
 
-/// What a descriptor reads its settings from.
+/// What a descriptor reads its settings from: the values, the promise of the method, and the registry
+/// in which it looks up its own parts.
 #[derive(Clone, Copy)]
 pub struct Reading<'a> {
     /// The table, whose values were validated against the keys.
@@ -23,6 +28,10 @@ impl<'a> Reading<'a> {
 }
 
 /// A table of values with the keys that describe them.
+///
+/// Methods come in pairs. `number`, `count`, `word` and `flag` fall back on the default of the key,
+/// and refuse where there is none. `maybe_number` and its like return `None` where the study is
+/// silent, for settings whose absence has a meaning of its own.
 #[derive(Clone, Copy)]
 pub struct Keys<'a> {
     table: &'a Table,
@@ -141,10 +150,12 @@ impl<'a> Keys<'a> {
         self.table.get(name).map(|value| list(value).ok_or_else(|| self.wrong(name, "a list of numbers"))).transpose()
     }
 
+    /// What holds where a key of this table is left out; none where the table has no such key.
     fn otherwise(&self, name: &str) -> Option<Otherwise> {
         self.keys.iter().find(|key| key.name == name).map(|key| key.otherwise)
     }
 
+    /// The refusal of a table without a key that it needs.
     fn missing(&self, name: &str) -> Conflict {
         let key = self.keys.iter().find(|key| key.name == name);
         let (about, example) = key.map_or(("", "…"), |key| (key.about, key.example));
@@ -152,6 +163,7 @@ impl<'a> Keys<'a> {
         self.conflict("", UNREADABLE, format!("`{name}`{about} is missing"), format!("for example {name} = {example}"))
     }
 
+    /// The refusal of a value of another type.
     fn wrong(&self, name: &str, expected: &str) -> Conflict {
         let found = self.table.get(name).map_or_else(String::new, Value::to_string);
         self.conflict(name, UNREADABLE, format!("{name} is {found}, expected {expected}"), "change the value")

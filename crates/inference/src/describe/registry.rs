@@ -1,4 +1,9 @@
-//! Which algorithms, solvers, samplers, rules and models there are.
+//! The registry: which algorithms, solvers, samplers, rules and models there are.
+//!
+//! A registry is a value, not a global: a study, a server and an agent are each given one. What is
+//! compiled into a program and not listed in its registry does not exist for its studies. Names are
+//! unique within a [kind](Registered); other names that the literature uses are kept in
+//! [`Descriptor::also`], so that a study which uses one is told the name that works.
 
 use super::{Conflict, Key, Limits, Reading, UNKNOWN, VALUE};
 use crate::algorithm::chain::Sampler;
@@ -10,7 +15,11 @@ use crate::solve::LocalSolve;
 use std::fmt;
 use std::sync::Arc;
 
-/// How something is found, described and read: the value that its own file states.
+/// How a part of a method, or a model, is found, described and read: the value that its own file
+/// states.
+///
+/// `T` is the trait object that its settings become, such as `dyn LocalSolve`. The function `read` may
+/// rely on [`validate`](super::validate): every key that is there has a value of its kind.
 pub struct Descriptor<T: ?Sized + 'static> {
     /// Its name in studies.
     pub name: &'static str,
@@ -71,7 +80,7 @@ impl Registered {
     }
 }
 
-/// One line of the registry.
+/// One line of the registry: a descriptor of one of the five kinds.
 #[derive(Debug, Clone, Copy)]
 pub enum Entry {
     /// An algorithm.
@@ -86,7 +95,7 @@ pub enum Entry {
     Model(&'static Descriptor<dyn ModelSettings>),
 }
 
-/// The public part of a descriptor, whatever it describes.
+/// The public part of a descriptor, whatever it describes: what a reference or a listing shows.
 #[derive(Debug, Clone, Copy)]
 pub struct EntrySummary {
     /// Its name in studies.
@@ -155,6 +164,8 @@ entry!(
 /// let registry = Registry::standard();
 /// assert!(registry.names(Registered::Solver).contains(&"perturb"));
 /// ```
+///
+/// A part of one's own is added by [`Registry::with`]; see the example `own_method` of the facade.
 #[derive(Debug, Clone)]
 pub struct Registry {
     entries: Vec<Entry>,
@@ -214,17 +225,21 @@ impl Registry {
         self
     }
 
-    /// All of one kind, in order.
+    /// All entries of one kind, in the order of the registry.
     pub fn of(&self, kind: Registered) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(move |entry| entry.kind() == kind)
     }
 
-    /// The names of one kind, in order.
+    /// The names of one kind, in the order of the registry.
     pub fn names(&self, kind: Registered) -> Vec<&'static str> {
         self.of(kind).map(|entry| entry.summary().name).collect()
     }
 
-    /// The one of this name; else what was probably meant.
+    /// The entry of this kind and name.
+    ///
+    /// # Errors
+    /// A conflict at the key that names this kind. Its hint is our name where the study used another
+    /// name of the same thing, the nearest name where it may be misspelt, and all names otherwise.
     pub fn find(&self, kind: Registered, name: &str) -> Result<&Entry, Conflict> {
         if let Some(found) = self.of(kind).find(|entry| entry.summary().name == name) {
             return Ok(found);
@@ -241,7 +256,8 @@ impl Registry {
         Err(Conflict::new(key, UNKNOWN, what, hint))
     }
 
-    /// Who of this kind has a key of this name.
+    /// Names of the entries of this kind that have a key of this name. [`validate`](super::validate) uses
+    /// it to say to which method a stray key belongs.
     pub fn owners(&self, kind: Registered, key: &str) -> Vec<&'static str> {
         let has = |entry: &&Entry| entry.summary().keys.iter().any(|own| own.name == key);
         self.of(kind).filter(has).map(|entry| entry.summary().name).collect()

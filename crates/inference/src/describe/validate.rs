@@ -1,13 +1,41 @@
 //! A table against the keys that describe it: everything that is wrong with it, at once.
+//!
+//! The check goes in two passes. First, names are resolved: a key of kind [`ValueKind::Named`] brings
+//! the keys of what it names, which may name something in turn (an algorithm its solver). Then every
+//! value is held against its key, and missing keys are reported. Keys of something whose name is not
+//! known cannot be told from slips, so they are not reported until the name is right.
 
 use super::reading::number;
 use super::{Conflict, Entry, Key, Registered, Registry, STRAY, UNKNOWN, UNREADABLE, VALUE, ValueKind};
 use crate::data::nearest;
 use toml::{Table, Value};
 
-/// Everything that is wrong with a table: unknown keys, missing ones, values outside their range, names that nobody has.
+/// Everything that is wrong with a table: unknown keys, missing ones, values outside their range,
+/// names that nobody has.
 ///
-/// Where a key names something of the registry, the keys of that stand beside it and are looked at too.
+/// Where a key names something of the registry, the keys of that stand beside it and are looked at
+/// too. An empty list means that [`Keys`](super::Keys) can read every value of the table by its kind.
+///
+/// Codes of the conflicts: [`UNKNOWN`] for a name that nobody has, [`STRAY`] for a key that belongs to
+/// another method, [`UNREADABLE`] for a missing key or a value of another type, [`VALUE`] for a value
+/// of the right type outside its range.
+///
+/// # Examples
+/// ```
+/// use inference::describe::{Registry, validate};
+/// use inference::method::METHOD_KEYS;
+///
+/// let table = toml::from_str(r#"
+///     name = "mine"
+///     algorithm = "pvi"
+///     solver = "pertub"
+///     rounds = 0
+/// "#)?;
+/// let found = validate(&table, METHOD_KEYS, &Registry::standard());
+/// assert_eq!((found[0].key.as_str(), found[0].hint.as_str()), ("solver", "did you mean \"perturb\"?"));
+/// assert_eq!(found[1].what, "rounds is 0, expected a whole number of at least 1, or \"until-spent\"");
+/// # Ok::<(), toml::de::Error>(())
+/// ```
 pub fn validate(table: &Table, keys: &[Key], registry: &Registry) -> Vec<Conflict> {
     let mut found = Vec::new();
     let mut known: Vec<Key> = keys.to_vec();
@@ -47,12 +75,12 @@ pub fn validate(table: &Table, keys: &[Key], registry: &Registry) -> Vec<Conflic
     found
 }
 
-/// The names of keys that may be set.
+/// Names of the keys that may be set. Keys that exist only to be refused with a reason are left out.
 fn open(known: &[Key]) -> impl Iterator<Item = &'static str> {
     known.iter().filter(|key| !key.is_refused()).map(|key| key.name)
 }
 
-/// The name that a key has, or has by default.
+/// The name that a key of kind [`ValueKind::Named`] has in this table, or has by default.
 fn named<'a>(table: &'a Table, key: &Key) -> Option<&'a str> {
     match (table.get(key.name), key.otherwise) {
         (Some(value), _) => value.as_str(),
@@ -61,12 +89,13 @@ fn named<'a>(table: &'a Table, key: &Key) -> Option<&'a str> {
     }
 }
 
-/// The keys that an entry brings, but for those that are there.
+/// The keys that an entry brings, without those that are known already.
 fn added(entry: &Entry, known: &[Key]) -> Vec<Key> {
     let new = |key: &&Key| known.iter().all(|other| other.name != key.name);
     entry.summary().keys.iter().filter(new).copied().collect()
 }
 
+/// A key that the table does not know: it belongs to another method, or it is misspelt.
 fn unknown(name: &str, known: &[Key], registry: &Registry) -> Conflict {
     let kinds = [Registered::Algorithm, Registered::Solver, Registered::Sampler, Registered::Rule, Registered::Model];
     let owners: Vec<String> = kinds
@@ -89,6 +118,8 @@ fn unknown(name: &str, known: &[Key], registry: &Registry) -> Conflict {
     Conflict::new(name, UNKNOWN, format!("there is no key `{name}`"), hint)
 }
 
+/// What is wrong with one value. Tables inside it are validated by their own keys, and the keys of
+/// their conflicts are prefixed with the path that leads there.
 fn value_conflicts(key: &Key, value: &Value, registry: &Registry) -> Vec<Conflict> {
     if let (ValueKind::Table(keys), Value::Table(table)) = (key.kind, value) {
         return validate(table, keys, registry).into_iter().map(|c| c.under(key.name)).collect();
@@ -133,7 +164,8 @@ fn value_conflicts(key: &Key, value: &Value, registry: &Registry) -> Vec<Conflic
     vec![Conflict::new(key.name, code, what, hint)]
 }
 
-/// Whether a value is of the kind's type, in its range or not.
+/// Whether a value is of the kind's type, in its range or not. Decides between the codes
+/// [`VALUE`] and [`UNREADABLE`].
 fn is_of_type(kind: &ValueKind, value: &Value) -> bool {
     match kind {
         ValueKind::Positive | ValueKind::Share | ValueKind::Fraction | ValueKind::Within { .. } => {
@@ -148,7 +180,8 @@ fn is_of_type(kind: &ValueKind, value: &Value) -> bool {
     }
 }
 
-/// A table where one of several may stand: what is wrong with the nearest of them.
+/// A table where one of several may stand: what is wrong with the one that it is nearest to, which is
+/// the one with the fewest conflicts.
 fn either_table(key: &Key, kinds: &[ValueKind], table: &Table, registry: &Registry) -> Vec<Conflict> {
     let tables = kinds.iter().filter_map(|kind| if let ValueKind::Table(keys) = kind { Some(*keys) } else { None });
     let tried = tables.map(|keys| validate(table, keys, registry));
@@ -161,7 +194,7 @@ fn either_table(key: &Key, kinds: &[ValueKind], table: &Table, registry: &Regist
     }
 }
 
-/// Whether a value is a list of so many such numbers, or of one or more where no length is asked for.
+/// Whether a value is a list of `length` such numbers, or of one or more where `length` is 0.
 fn numbers(value: &Value, length: usize, is_legal: fn(f64) -> bool) -> bool {
     value.as_array().is_some_and(|list| {
         (if length == 0 { !list.is_empty() } else { list.len() == length })
@@ -169,7 +202,8 @@ fn numbers(value: &Value, length: usize, is_legal: fn(f64) -> bool) -> bool {
     })
 }
 
-/// Whether a value is one that the kind takes.
+/// Whether a value is one that the kind takes. Whole numbers are numbers too; NaN and infinities are
+/// in no range.
 fn fits(kind: &ValueKind, value: &Value) -> bool {
     let over = |range: fn(f64) -> bool| number(value).is_some_and(|x| x.is_finite() && range(x));
     let count = |value: &Value, least: u64, most: u64| {

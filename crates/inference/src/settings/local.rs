@@ -1,10 +1,14 @@
 //! The local optimisation: how many steps, on which rows, by which optimiser.
+//!
+//! Two tables of keys read into one type. [`LOCAL_KEY`] is for solvers that take noisy steps on drawn
+//! rows; [`WHOLE_KEY`] is for solvers that optimise without noise on all rows at once, and refuses the
+//! keys of batches with that reason.
 
 use crate::describe::{Conflict, Key, Keys, NOT_TOGETHER, Otherwise, STRAY, VALUE, ValueKind};
 use privacy::SamplingRate;
 use serde::Serialize;
 
-/// The local optimisation.
+/// The local optimisation of one update: `steps` steps of `optimiser`, each on a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Local {
     /// T: steps of one update.
@@ -44,6 +48,9 @@ impl Gradients {
 }
 
 /// How a step's rows are drawn.
+///
+/// How a batch is drawn decides what a step costs, so that it travels into the event of the ledger.
+/// Poisson batches under substitution have the tight accountant of `docs/maths/poisson-substitution.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Batching {
     /// All rows.
@@ -62,6 +69,9 @@ pub enum Batching {
 }
 
 /// How q moves in a local step.
+///
+/// The first three move (μ, log s) of a mean-field q along gradients. [`Optimiser::Natural`] moves
+/// natural parameters, of any family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Optimiser {
     /// Plain gradient steps.
@@ -75,6 +85,9 @@ pub enum Optimiser {
 }
 
 /// Coordinates of the spread that an optimiser moves.
+///
+/// With log s² the same gradient moves the spread by half as much: the published settings of the
+/// workshop paper are in that chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Chart {
     /// log s.
@@ -141,6 +154,7 @@ const NO_RATE: Key = Key::new("rate", ValueKind::Refused("this solver uses all r
     .about("nothing: this solver uses all rows in every step")
     .optional();
 
+/// Keys of a search without noise.
 const WHOLE_KEYS: &[Key] = &[STEPS, NO_RATE, ALL_ROWS, OPTIMISER, LEARNING_RATE, CHART];
 
 /// `local` where noisy steps are taken along gradients of drawn rows.
@@ -299,6 +313,7 @@ impl Local {
     }
 }
 
+/// The optimiser by its word.
 fn optimiser(keys: &Keys<'_>) -> Result<Optimiser, Conflict> {
     Ok(match keys.word("optimiser")? {
         "sgd" => Optimiser::Sgd,
@@ -308,6 +323,7 @@ fn optimiser(keys: &Keys<'_>) -> Result<Optimiser, Conflict> {
     })
 }
 
+/// The chart by its word.
 fn chart(keys: &Keys<'_>) -> Result<Chart, Conflict> {
     Ok(if keys.word("chart")? == "log-variance" { Chart::LogVariance } else { Chart::LogDeviation })
 }

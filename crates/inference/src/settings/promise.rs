@@ -1,4 +1,8 @@
 //! What a method promises: to whom, at what noise, and who adds up.
+//!
+//! A promise is (ε, δ) for a [unit](privacy::Unit) under a [relation](privacy::Adjacency). The noise
+//! multiplier either follows from it, as the least with which all planned updates fit, or is given,
+//! and then the number of updates follows.
 
 use crate::describe::{Conflict, Key, Keys, Otherwise, STRAY, TrustedParty, UNKNOWN, VALUE, ValueKind};
 use privacy::{Adjacency, Delta, Epsilon, NoiseMultiplier, NormBound, PrivacyError, ShareNoise, Unit};
@@ -6,6 +10,25 @@ use serde::Serialize;
 use toml::{Table, Value};
 
 /// What is promised, and the noise that keeps it.
+///
+/// # Examples
+/// Read from a table of the study, with its defaults:
+/// ```
+/// use inference::describe::Keys;
+/// use inference::settings::{Aggregator, Claim, Noise, PRIVACY_KEYS, Promise};
+///
+/// let table = toml::from_str(r#"
+///     unit = "example"
+///     adjacency = "substitute"
+///     epsilon = 1.0
+///     delta = 1e-5
+///     clip = 2.0
+/// "#)?;
+/// let promise = Promise::read(&Keys::new(&table, PRIVACY_KEYS)).map_err(|conflict| conflict.what)?;
+/// assert_eq!((promise.noise, promise.aggregator), (Noise::Calibrated, Aggregator::None));
+/// assert_eq!((promise.accountant, promise.clip_words()), (Claim::Certified, "clipped to 2".to_owned()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Promise {
     /// Who is protected.
@@ -54,6 +77,9 @@ pub enum Noise {
 }
 
 /// Who adds up, and who adds noise.
+///
+/// Who is trusted decides how much noise is in the sum of M clients: M times the variance of one
+/// without an aggregator, once with a curator, K times with K nodes that each add all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Aggregator {
     /// Nobody is trusted: each client noises what it sends.
@@ -65,6 +91,10 @@ pub enum Aggregator {
 }
 
 /// Who takes part in a secure sum, and where its noise comes from.
+///
+/// One honest node among K suffices for the secrecy of single sums. T_c and T_d size the shares of
+/// clients' noise, so that what the honest clients contribute covers the promise
+/// (`docs/maths/secure-sum.md`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SecureSumSettings {
     /// K: compute nodes, of which one is honest.
@@ -78,6 +108,9 @@ pub struct SecureSumSettings {
 }
 
 /// Where the noise of a secure sum comes from.
+///
+/// Node noise keeps amplification by sampling. Shares are charged for all rows, because no theorem
+/// covers sampled batches with discrete shares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum SecureNoise {
     /// Each node adds all of it.

@@ -5,6 +5,9 @@ use crate::describe::{Conflict, Key, Keys, Otherwise, STRAY, VALUE, ValueKind};
 use serde::Serialize;
 
 /// When a method ends.
+///
+/// With [`Rounds::UntilSpent`] every client goes on until its own ledger refuses the next update. How
+/// many updates that takes is known before the run ([`crate::plan`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Rounds {
     /// After so many rounds.

@@ -17,6 +17,9 @@ use std::sync::Arc;
 /// The client's new factor is read off a released sum of clipped vectors, one for each row: (xy, xxᵀ) where q has a full
 /// covariance, (x(y − xᵀμ), x²) where q is mean-field. Unlike equation 4.21 nothing is done to a noisy precision here:
 /// the server repairs the total, so that noise of many clients averages out first.
+///
+/// With s² the known variance of the outcome, the factor that unclipped statistics give is exact:
+/// Λ = Σxxᵀ/s² and Λμ = Σxy/s². Clipping biases it towards the prior; noise makes it vary.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Analytic;
 

@@ -9,7 +9,11 @@ use privacy::{Gate, PrivacyError, Released};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Partitioned VI itself (Algorithm 1 of Ashman et al. 2022): natural steps on all rows, or stochastic gradients.
+/// Partitioned VI itself (Algorithm 1 of Ashman et al. 2022): natural steps on all rows, or stochastic
+/// gradients.
+///
+/// It does the work of [`Perturb`] or of [`Descend`], by the optimiser, through an open gate. The
+/// method that uses it cannot promise privacy ([`PrivacyNeed::Never`]) and a record of it has no ε.
 #[derive(Debug, Clone, Serialize)]
 pub struct Clear {
     /// The optimisation.
@@ -27,7 +31,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
 };
 
 impl Clear {
-    /// The solver that does the work.
+    /// The solver that does the work: one natural search, or steps on drawn rows.
     fn with<T>(&self, work: impl FnOnce(&dyn LocalSolve) -> T) -> T {
         match self.local.optimiser {
             Optimiser::Natural => work(&Perturb { local: self.local }),

@@ -17,13 +17,24 @@ use std::sync::Arc;
 ///
 /// Only the likelihood's gradient is clipped and noised. The gradient of the KL term is a function of released values,
 /// and is added after the gate. With an open gate this is stochastic PVI without privacy.
+///
+/// Step k moves q along
+///
+/// ```text
+/// Σ̃_k / rate + ∇(−KL(q ‖ cavity)),    Σ̃_k = Σ_{i in batch} clip_C(∇ E_q log p(yᵢ | xᵢ, θ)) + noise
+/// ```
+///
+/// - T: [`Local::steps`], the number of noisy sums that one update releases.
+/// - rate: the probability with which a row is in a batch ([`Local::batch`]).
+/// - C: the promise's bound of one row's gradient by (μ, log s), or by μ alone where gradients are
+///   aligned ([`Gradients::Aligned`]).
 #[derive(Debug, Clone, Serialize)]
 pub struct Descend {
     /// The optimisation.
     pub local: Local,
 }
 
-/// Constants of a step.
+/// Constants of a step: what a function between two releases may know beside released values.
 struct StepConstants {
     local: Local,
     family: Family,
@@ -34,7 +45,7 @@ struct StepConstants {
 
 impl StudyConstant for StepConstants {}
 
-/// Everything that moves, all of it a function of released values.
+/// Everything that moves in an update, all of it a function of released values.
 #[derive(Clone)]
 struct DescentPath {
     task: Task,
@@ -154,6 +165,7 @@ impl LocalSolve for Descend {
     }
 }
 
+/// The path before its first step. A start that is not proper gives NaN, which no sum takes up.
 fn set_out(task: Task, constants: &StepConstants) -> DescentPath {
     let d = constants.family.dimension();
     let descent = match constants.family.gaussian(&task.start) {
@@ -163,12 +175,14 @@ fn set_out(task: Task, constants: &StepConstants) -> DescentPath {
     DescentPath { task, descent, slope: vec![0.0; 2 * d], shift: Vec::new() }
 }
 
+/// Goes on with the optimiser's moments of the client's last update, where the study keeps them.
 fn take_up(walk: &mut DescentPath, kept: &Kept, constants: &StepConstants) {
     if let Kept::Moments(moments) = kept {
         walk.descent.take_up(moments, &constants.local);
     }
 }
 
+/// What the client keeps for its next update.
 fn keep(walk: DescentPath, constants: &StepConstants) -> Kept {
     if constants.local.keep_state { Kept::Moments(walk.descent.into_moments()) } else { Kept::Nothing }
 }
@@ -185,6 +199,7 @@ fn one_step(walk: &mut DescentPath, noised: &Vec<f64>, constants: &StepConstants
     walk.descent.step(&walk.slope, &constants.local);
 }
 
+/// η at the end minus η at the start.
 fn change(walk: DescentPath, constants: &StepConstants) -> Vec<f64> {
     let end = natural_of(&walk.descent, constants.family);
     end.iter().zip(&walk.task.start).map(|(end, start)| end - start).collect()

@@ -11,6 +11,9 @@ use std::sync::Arc;
 
 /// Section 4.2.3 of Sharma's thesis. Which of the two is next follows from how much was charged: the ledger's plan
 /// has both, in this order, and the terms of an answer say where in it the answer is.
+///
+/// Analytic updates are cheap and crude: they bring q near the posterior of a linear model for a small
+/// share of the budget. Gradients then refine it without the error that clipped statistics leave.
 #[derive(Debug, Clone, Serialize)]
 pub struct Hybrid {
     /// Analytic updates of each client.

@@ -14,6 +14,10 @@ use std::sync::Arc;
 ///
 /// For a full covariance only. A mean-field update at another mean needs Σxxᵀ as a whole, which makes the full
 /// posterior, at the same cost (`docs/maths/analytic-updates.md`).
+///
+/// The first answer costs what an analytic update costs. Later ones are made by
+/// [`LocalSolve::solve_from_memory`], which is given neither rows nor a gate, so that they are free by
+/// their types. Rounds after the first let the clients agree on q, at no further cost.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Likelihood;
 
@@ -81,6 +85,7 @@ impl LocalSolve for Likelihood {
     }
 }
 
+/// The released sum that was kept.
 fn statistics(kept: Kept, (): &()) -> Vec<f64> {
     match kept {
         Kept::Statistics(sum) => sum,

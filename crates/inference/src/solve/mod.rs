@@ -1,4 +1,47 @@
-//! Local solvers: how a site moves its factor, and where the gate stands.
+//! Local solvers: how a client moves its factor, and where the gate stands.
+//!
+//! A client of partitioned variational inference is asked with a q and finds a better one for its own
+//! rows. The local problem is the same for all solvers: find q near the served one that maximises the
+//! local free energy
+//!
+//! ```text
+//! E_q[log p(rows | θ)] − KL(q ‖ cavity),    cavity ∝ q / t_m
+//! ```
+//!
+//! They differ in how they solve it, and in what passes the gate:
+//!
+//! | solver | study | released | grain | source |
+//! |---|---|---|---|---|
+//! | [`Clear`] | `clear` | the change, unclipped and without noise | – | Algorithm 1 of Ashman et al. 2022 |
+//! | [`Descend`] | `dp-optimisation` | every step's sum of clipped gradients | example | section 3.1 of Heikkilä et al. 2022 |
+//! | [`Perturb`] | `perturb` | the clipped change, once | whole | section 3.2 |
+//! | [`Average`] | `average` | the sum of K clipped changes, read as a mean | part | Algorithm 2, Theorem 4 |
+//! | [`Virtual`] | `virtual` | the sum of K clipped changes | part | Algorithm 3, Theorem 9 |
+//! | [`Analytic`] | `analytic` | each row's clipped sufficient statistics, every update | example | section 4.2.2 of Sharma's thesis |
+//! | [`Hybrid`] | `hybrid` | statistics first, then gradients | example | section 4.2.3 |
+//! | [`Likelihood`] | `likelihood` | statistics once, reused for free | example | section 5.1 |
+//!
+//! A solver is one file. It implements [`LocalSolve`] for its settings and states a
+//! [`Descriptor`]; the registry has one line for it. A solver of one's own needs nothing else: the
+//! example `own_method` of the facade adds one outside this crate.
+//!
+//! # Examples
+//! Solvers are constructed from their settings, and say what they release:
+//! ```
+//! use inference::Family;
+//! use inference::settings::Local;
+//! use inference::solve::{Average, LocalSolve, Perturb, Virtual};
+//! use privacy::Grain;
+//!
+//! let family = Family::MeanField { dimension: 10 };
+//! let local = Local::whole_step();
+//! let whole = Perturb { local }.releases(family);
+//! assert_eq!((whole.main.grain, whole.main.sums), (Grain::Whole, 1));
+//!
+//! let parts = [Average { parts: 100, local }.releases(family), Virtual { parts: 100, local }.releases(family)];
+//! assert!(parts.iter().all(|releases| releases.main.grain == Grain::Part { count: 100 }));
+//! assert_eq!(Average { parts: 100, local }.weight(), 0.01, "the sum stands for a mean");
+//! ```
 
 pub(crate) mod analytic;
 pub(crate) mod average;
@@ -35,7 +78,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// What is learnt: the likelihood, the family, and the prior's natural parameters.
+/// What is learnt: the likelihood, the family of q, and the prior's natural parameters. A constant of
+/// the study, the same at every site.
 #[derive(Debug, Clone)]
 pub struct Problem {
     /// p(y | x, θ).
@@ -60,7 +104,10 @@ pub struct Prior(pub Vec<f64>);
 
 impl StudyConstant for Prior {}
 
-/// The local problem: find q near `start` that maximises E_q[log p(rows | θ)] − KL(q ‖ cavity). Natural parameters.
+/// The local problem: find q near `start` that maximises E_q[log p(rows | θ)] − KL(q ‖ cavity).
+///
+/// Both vectors are natural parameters of the problem's family. They follow from released values, so
+/// that solvers take a [`Released`] task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     /// What q is without this client's factor. May be improper.
@@ -69,7 +116,8 @@ pub struct Task {
     pub start: Vec<f64>,
 }
 
-/// What a solver keeps from one update of a client to its next.
+/// What a solver keeps from one update of a client to its next. It is a function of released values:
+/// state between rounds must be public (`docs/maths/state-between-rounds.md`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub enum Kept {
     /// Nothing.
@@ -81,7 +129,11 @@ pub enum Kept {
     Statistics(Vec<f64>),
 }
 
-/// What a solver found.
+/// What a solver found: a change that has passed the gate inside the solver, or a clipped sum that
+/// the algorithm lets pass afterwards.
+///
+/// The difference matters under an aggregator: a sealed sum can be added up with those of other
+/// clients before it is opened, a released change cannot.
 #[derive(Debug)]
 pub enum Solved {
     /// A change computed from released values only.
@@ -96,6 +148,10 @@ pub enum Solved {
 }
 
 /// How the local problem is solved. Implemented by a solver's settings, in its own file.
+///
+/// The methods fall into three groups. `descriptor`, `describe` and `describe_local` say what it is.
+/// `releases`, `limits`, `check` and `weight` say what is released and with what it goes, before any
+/// row is read. `solve` and `solve_from_memory` do the work.
 pub trait LocalSolve: fmt::Debug + Canonical + Send + Sync {
     /// How it is found and read.
     fn descriptor(&self) -> &'static Descriptor<dyn LocalSolve>;
@@ -121,7 +177,11 @@ pub trait LocalSolve: fmt::Debug + Canonical + Send + Sync {
         Ok(())
     }
 
-    /// Solves the task on the seat's rows. Private numbers leave through the gate only: inside the solver, or after it.
+    /// Solves the task on the client's rows. Private numbers leave through the gate only: inside the
+    /// solver, or after it.
+    ///
+    /// The gate draws the rows of a step, clips nothing itself, and counts down what was charged. A
+    /// solver that asks it for more sums than [`LocalSolve::releases`] states is refused.
     fn solve(
         &self,
         problem: &Problem,

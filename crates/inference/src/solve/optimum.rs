@@ -8,11 +8,19 @@ use crate::{ClientView, Family, Gaussian, Rows};
 use privacy::{Bounded, PrivacyError, Shape};
 use std::fmt;
 
-/// The change of η after `local.steps` steps on the local free energy
-/// weight·Σ_{i in which} E_q[log p(yᵢ | xᵢ, θ)] − KL(q ‖ cavity), from the task's start, on all the rows at once.
+/// The change of η after `local.steps` steps on the local free energy, from the task's start, on all
+/// rows of `which` at once:
 ///
-/// The result is private: it goes into a clipped sum and nowhere else. A search that diverges gives numbers that are not
-/// finite, which contribute zero there.
+/// ```text
+/// weight · Σ_{i in which} E_q[log p(yᵢ | xᵢ, θ)] − KL(q ‖ cavity)
+/// ```
+///
+/// - `which`: the rows of a client, or of one of its parts.
+/// - `weight`: how often each of these rows counts; K where a part stands for all rows.
+/// - `local`: steps, step size and optimiser. Its batch is not looked at.
+///
+/// The result is private: it goes into a clipped sum and nowhere else. A search that diverges gives
+/// numbers that are not finite, which contribute zero there.
 pub(super) fn optimum(
     problem: &Problem,
     task: &Task,
@@ -110,6 +118,8 @@ fn by_natural_gradients(
     eta
 }
 
+/// Steps along the gradient by means and log standard deviations. The likelihood's part is summed over
+/// the rows, the KL term's part is exact ([`kl_gradient`]). Stops where the model cannot go on.
 fn by_gradients(
     problem: &Problem,
     task: &Task,
@@ -137,7 +147,8 @@ fn by_gradients(
     natural_of(&descent, problem.family)
 }
 
-/// η of the q that a descent stands at.
+/// η of the q that a descent stands at; NaN where its deviations are no longer those of a Gaussian, so
+/// that the change contributes nothing to a clipped sum.
 pub(super) fn natural_of(descent: &Descent, family: Family) -> Vec<f64> {
     let point = descent.point();
     let variances: Vec<f64> = point.deviation.iter().map(|s| s * s).collect();

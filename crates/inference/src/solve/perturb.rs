@@ -11,6 +11,14 @@ use std::sync::Arc;
 
 /// Section 3.2 of Heikkilä et al. 2022; with a unit of one client, Algorithm 3 of Sharma's thesis without its clipping of
 /// shares. With an open gate it is PVI itself (Algorithm 1).
+///
+/// The change λ* − λ is computed from all rows, so that one replaced row may move it anywhere inside
+/// the ball of radius C: the sensitivity is 2C for a row, and 2C for a whole client
+/// (`docs/maths/sensitivity.md`).
+///
+/// - λ: natural parameters of the served q, where the search starts.
+/// - λ*: where the search on all rows ends.
+/// - C: the promise's bound of the norm of λ* − λ.
 #[derive(Debug, Clone, Serialize)]
 pub struct Perturb {
     /// The optimisation without noise.

@@ -1,4 +1,8 @@
-//! Sums over rows that linear regression needs: squares, products, outer products of whole rows, or the rows themselves.
+//! Sums over rows that linear regression needs: squares, products, outer products of whole rows, or
+//! the rows themselves.
+//!
+//! These are the questions of the algorithm `statistics`. Each question is bounded in its own way;
+//! [`RowSums::sensitivity`] states the bound, and `docs/maths/regression.md` proves it.
 
 use crate::data::Row;
 use crate::{ClientView, linalg};

@@ -1,4 +1,8 @@
-//! Sufficient statistics of linear regression: one clipped vector a row, and the factor that is read off their sum.
+//! Sufficient statistics of linear regression: one clipped vector a row, and the factor that is read
+//! off their sum.
+//!
+//! Shared by [`Analytic`](super::Analytic), [`Likelihood`](super::Likelihood) and
+//! [`Hybrid`](super::Hybrid). The derivation is in `docs/maths/analytic-updates.md`.
 
 use super::{Problem, Task};
 use crate::data::Row;
@@ -48,7 +52,8 @@ impl FactorReading {
     }
 }
 
-/// Σ over all rows of clip(statistics), through the gate once.
+/// Σ over all rows of clip(statistics), through the gate once. The mean of the task matters to a
+/// mean-field family only, whose statistics are taken at it.
 pub(super) fn release(
     problem: &Problem,
     task: &Released<Task>,
@@ -73,6 +78,9 @@ pub(super) fn release(
 }
 
 /// One row's vector. Full: (xy, xxᵀ packed isometrically). Mean-field: (x(y − xᵀμ), x²).
+///
+/// The packing multiplies entries off the diagonal by √2, so that the norm of the vector is that of
+/// the matrix and clipping does not depend on coordinates. Positions increase, and zeros are left out.
 fn of_row(row: &Row<'_>, mean: &[f64], family: Family, positions: &mut Vec<u32>, values: &mut Vec<f64>) {
     let (d, full) = (family.dimension(), matches!(family, Family::Full { .. }));
     let outcome = if full { row.outcome } else { row.outcome - row.dot(mean) };

@@ -14,6 +14,12 @@ use std::sync::Arc;
 ///
 /// The paper keeps a factor for each part. With noise these would carry it from round to round, every part's next
 /// answer would depend on the replaced row, and Corollary 10 would not hold (`docs/maths/state-between-rounds.md`).
+///
+/// The cavity of a part leaves out its share of the site's factor only: with η_m the natural
+/// parameters of t_m, cavity_k = q − η_m/K. The changes of all parts add up to the change of the site.
+///
+/// - K: number of parts, [`Virtual::parts`].
+/// - t_m: the site's factor, the sum of its released changes.
 #[derive(Debug, Clone, Serialize)]
 pub struct Virtual {
     /// K: how many parts a client's rows are dealt to.
