@@ -61,8 +61,8 @@ pub enum Schedule {
 
 /// Declared rates at which clients come back.
 ///
-/// They are constants of the study. Under add-remove the number of rows is private, so that rates by
-/// rows are refused there unless row counts are declared.
+/// They are constants of the study. Under add-remove the number of rows is private: a plan warns of
+/// rates by rows there ([`Method::goes_by_private_rows`](crate::Method::goes_by_private_rows)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Rates {
     /// All alike.

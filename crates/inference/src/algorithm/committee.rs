@@ -1,4 +1,8 @@
-//! Bayesian committee machine: every client fits a posterior of its own, once, and their product is served.
+//! Bayesian committee machine: every client fits a posterior of its own, once, and their product is
+//! served.
+//!
+//! One round, no memory. It is the simplest baseline of federated learning: what it loses against
+//! partitioned VI is what talking to each other is worth.
 
 use super::pvi::{COVARIANCE_KEY, GAUSSIAN, REPAIR_TABLE, SOLVER_KEY, by_name, covariance, repair, repair_words};
 use super::{Algorithm, Answer, Answers, Protocol, Step, misfit, released};
@@ -14,6 +18,12 @@ use std::sync::Arc;
 
 /// Tresp 2000, as in section 4 of Heikkilä et al. 2022. Members start from p (the product is divided by p^(M−1)) or from
 /// p^(1/M). Either way a member sends what its rows add to its prior, and q = p · Π of these.
+///
+/// With η_m the natural parameters of member m's posterior and p_m its prior:
+///
+/// ```text
+/// η(q) = η(p) + Σ_m (η_m − η(p_m)),    p_m = p or p^(1/M)
+/// ```
 #[derive(Debug)]
 pub struct Committee {
     /// What is learnt.
@@ -152,7 +162,7 @@ impl AlgorithmSettings for CommitteeSettings {
     }
 }
 
-/// Natural parameters: where members start to look, and of a member's prior.
+/// Natural parameters of the start of a member's search, and of a member's prior. Public constants.
 struct Priors {
     start: Vec<f64>,
     member: Vec<f64>,
@@ -167,6 +177,7 @@ fn from_member_prior(mut change: Vec<f64>, priors: &Priors) -> Vec<f64> {
 }
 
 impl Committee {
+    /// Both priors of this committee.
     fn priors(&self) -> Priors {
         let share = match self.prior {
             CommitteePrior::Same => 1.0,

@@ -1,4 +1,7 @@
 //! Any algorithm as functions of bytes: what drivers use, so that all of them run the same code.
+//!
+//! Bytes are postcard's: one value has one encoding, and trailing bytes are refused. A query becomes a
+//! [`Released`] value when it is decoded, because it was made from released values by the server.
 
 use super::{Algorithm, Answers, Natural};
 use crate::{ClientView, RunError, Stage, Total};

@@ -1,4 +1,8 @@
 //! Global variational inference: clients send sums of clipped gradients, and the server moves q.
+//!
+//! All rows of all sites are one data set, and q moves as if they were in one place. It needs many
+//! rounds, one for each step, and no local work to speak of. Under an aggregator it is DP variational
+//! inference over a secure sum (section 3.2 of Heikkilä et al. 2017).
 
 use super::pvi::GAUSSIAN;
 use super::{Algorithm, Answer, Answers, Protocol, Step, unlike};
@@ -18,6 +22,14 @@ use std::sync::Arc;
 ///
 /// One release an answer. Its law: the state is the descent along the sums that were released, in order; a client has no
 /// memory.
+///
+/// A round moves q along
+///
+/// ```text
+/// Σ_m Σ̃_m / rate_m + ∇(−KL(q ‖ p)),    Σ̃_m = clipped gradients of a batch of client m + noise
+/// ```
+///
+/// If only some clients answered, the gradient of the KL term counts by their share.
 #[derive(Debug)]
 pub struct GlobalVi {
     /// What is learnt.
@@ -28,7 +40,7 @@ pub struct GlobalVi {
     pub inverse_rates: Vec<f64>,
 }
 
-/// `algorithm = "global-vi"`
+/// `algorithm = "global-vi"`: one optimiser at the server, one step a round.
 #[derive(Debug, Clone, Serialize)]
 pub struct GlobalViSettings {
     /// The server's optimisation.
@@ -134,7 +146,7 @@ impl AlgorithmSettings for GlobalViSettings {
     }
 }
 
-/// Where q stands.
+/// Where q stands, as it is asked: the mean and the deviation of each parameter. Public.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GlobalPoint {
     mean: Vec<f64>,

@@ -69,12 +69,13 @@ impl GlobalViAtClients {
         q
     }
 
+    /// No steps yet, on the grid of steps.
     fn none(&self) -> Total {
         Total::zeros(2 * self.problem.family.dimension(), self.sending)
     }
 }
 
-/// `algorithm = "global-vi-at-clients"`
+/// `algorithm = "global-vi-at-clients"`: the workshop paper's global VI, for reproductions.
 #[derive(Debug, Clone, Serialize)]
 pub struct GlobalViAtClientsSettings {
     /// The optimisation of every client.
@@ -224,6 +225,7 @@ impl Algorithm for GlobalViAtClients {
     }
 }
 
+/// A step that has not moved yet.
 fn set_out(standing: GlobalPoint, stepping: &ClientStepConstants) -> StepPath {
     let begin = standing.descent(&stepping.local);
     StepPath { now: begin.clone(), begin }

@@ -1,4 +1,41 @@
-//! The skeleton that all methods share: what is asked, what a site answers, how answers are folded, what is remembered.
+//! The skeleton that all methods share: what is asked, what a site answers, how answers are folded,
+//! what is remembered.
+//!
+//! An [`Algorithm`] is four functions. The server calls `ask` and `fold`, a site calls `answer`, and
+//! after the server's receipt `settle`:
+//!
+//! ```text
+//! server   state ── ask ──► query ─────────────────────────┐
+//!                                                           ▼
+//! site     memory, rows, gate ── answer ──► outgoing, draft
+//!                                              │
+//! server   state, answers ── fold ──► state, applied ───────┐
+//!                                                           ▼
+//! site     draft, applied ── settle ──► memory
+//! ```
+//!
+//! All states, queries and memories have canonical bytes. [`Protocol`] is the same four functions over
+//! bytes; it is what the in-process [`Drive`](crate::Drive), a network coordinator and the fault
+//! simulator all drive, so that a method runs the same code in each.
+//!
+//! | algorithm | study | what is asked | source |
+//! |---|---|---|---|
+//! | [`Pvi`] | `pvi` | natural parameters of q | Ashman et al. 2022, Heikkilä et al. 2022 |
+//! | [`NoiseAware`] | `noise-aware` | q and public scales | `docs/maths/noise-aware.md` |
+//! | [`Statistics`] | `statistics` | sums over rows | Heikkilä et al. 2017, Bernstein and Sheldon 2019 |
+//! | [`chain::Chain`] | `chain` | a proposal, or a point for a slope | Heikkilä et al. 2019 and others |
+//! | [`Committee`] | `committee` | nothing | Tresp 2000 |
+//! | [`GlobalVi`] | `global-vi` | mean and deviations of q | Jälkö et al. 2017 |
+//! | [`GlobalViAtClients`] | `global-vi-at-clients` | the same | Sharma et al. 2019 |
+//!
+//! A new algorithm is one file: the type that implements [`Algorithm`], its settings with
+//! [`AlgorithmSettings`](crate::method::AlgorithmSettings), and a descriptor.
+//!
+//! # State between rounds
+//!
+//! What a site remembers must be public, or belong to exactly what is clipped; otherwise one row moves
+//! later answers beyond their bound (`docs/maths/state-between-rounds.md`). Memories of this crate are
+//! [`Released`] values or empty.
 
 pub mod chain;
 pub(crate) mod committee;
@@ -40,10 +77,19 @@ use privacy::{Gate, GridVector, Outgoing, PrivacyError, Released, StudyConstant}
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// One method. Five things vary independently: this, the local solver, the gate, the schedule, and who adds up.
+/// One method. Five things vary independently: this, the local solver, the gate, the schedule, and who
+/// adds up.
 ///
-/// States, queries and memories have canonical bytes, so that a driver in one process and a network are two drivers of
-/// the same functions (see [`Protocol`]).
+/// States, queries and memories have canonical bytes, so that a driver in one process and a network
+/// are two drivers of the same functions (see [`Protocol`]).
+///
+/// The contract, which the laws in [`testing`](crate::testing) try on every method:
+///
+/// - `check` refuses by public numbers alone, before anything is charged.
+/// - `answer` passes the gate as often as the method's releases state, and sends nothing else.
+/// - `fold` is a function of state and answers. It returns what was applied of each answer, exactly.
+/// - `settle` is called once for an answer that arrived, and never for one that was lost.
+/// - `posterior` is proper whatever noise came in.
 pub trait Algorithm: Send + Sync {
     /// What the server knows: a function of released values only.
     type State: Serialize + DeserializeOwned;
@@ -139,7 +185,8 @@ pub struct Answer<M> {
     pub draft: M,
 }
 
-/// Answers to one query.
+/// Answers to one query: each by itself, or only their sum. Which of the two depends on who adds up,
+/// not on the algorithm.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answers {
     /// Released at their gates, with the number of the client; each is folded by itself.
@@ -153,7 +200,7 @@ pub enum Answers {
     },
 }
 
-/// A new state and what of each answer is in it.
+/// A new state, and what of each answer is in it.
 #[derive(Debug)]
 pub struct Step<S> {
     /// The state.
@@ -162,7 +209,7 @@ pub struct Step<S> {
     pub applied: Vec<Total>,
 }
 
-/// What a question that is not as it should be is answered with.
+/// The refusal of a question that is not one of this algorithm's.
 fn unlike(expected: &str) -> PrivacyError {
     PrivacyError::Shape {
         found: "a question whose numbers are not finite, not proper, or not as many".into(),
@@ -178,7 +225,8 @@ impl StudyConstant for Weight {}
 /// A released change, and what the solver keeps.
 type ChangeAndKept = (Released<Vec<f64>>, Released<Kept>);
 
-/// A solver's change as a released one: as it is, or after the gate.
+/// A solver's change as a released one: as it is where it passed the gate inside the solver, else
+/// after the gate, times the solver's weight.
 fn released(solved: Solved, weight: f64, gate: &mut dyn Gate) -> Result<ChangeAndKept, PrivacyError> {
     match solved {
         Solved::Released { change, kept } => Ok((change, kept)),
@@ -191,7 +239,7 @@ fn released(solved: Solved, weight: f64, gate: &mut dyn Gate) -> Result<ChangeAn
     }
 }
 
-/// Which vector does not fit the total it belongs to.
+/// The refusal of an answer that does not fit the total it belongs to.
 pub(crate) fn misfit() -> RunError {
     RunError::Message { what: "an answer of another dimension or a finer grid than was agreed" }
 }

@@ -1,4 +1,12 @@
 //! Partitioned variational inference: q(θ) ∝ p(θ) Π_m t_m(θ); a client refines its t_m.
+//!
+//! The server keeps the total Σ_m η(t_m) as exact integers and serves a readout of it. A client is
+//! asked with η of q, solves its local problem with the cavity q/t_m, and sends the change of its
+//! factor. The server keeps ρ of the change, and the receipt tells the client so, exactly: the total
+//! is the sum of the factors at all times, as an integer equality.
+//!
+//! Which solver, which gate and which cavity are chosen by the settings; the code below does not
+//! branch on them beyond [`Cavity`].
 
 mod settings;
 
@@ -23,6 +31,11 @@ use std::sync::Arc;
 
 /// Algorithm 1 of Ashman et al. 2022 (arXiv:2202.12275), once for all its private forms: they differ in the solver, the
 /// gate and the cavity.
+///
+/// - q: the served posterior, a readout of prior and total.
+/// - t_m: the factor of client m, [`Remembered::factor`].
+/// - ρ: damping, part of [`Pvi::kept`].
+/// - w_m: the client's share of the total, where only sums are opened ([`Terms::weight`]).
 #[derive(Debug)]
 pub struct Pvi {
     /// What is learnt.
@@ -57,7 +70,7 @@ pub enum Cavity {
     ShareOfTotal,
 }
 
-/// The server's state: exact integers, and the last readouts.
+/// The server's state: exact integers, and the last readouts. A function of released values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PviState {
     /// Σ of everything that was applied.
@@ -97,13 +110,15 @@ impl Pvi {
         })
     }
 
+    /// The served natural parameters of a total: prior plus total, repaired.
     fn read_out(&self, total: &Total) -> Vec<f64> {
         let prior = &self.problem.prior.0;
         let raw: Vec<f64> = prior.iter().zip(total.values()).map(|(p, t)| p + t).collect();
         self.problem.family.repair(&raw, prior, self.readout.repair)
     }
 
-    /// Each answer leaves its noise in its client's factor, at the precisions of the q that was served.
+    /// Takes the noise of these answers into account: each leaves its noise in its client's factor, at the
+    /// precisions of the q that was served. For the noise-aware readout only.
     fn mind(&self, state: &mut PviState, answers: &Answers) {
         let Answers::Each(each) = answers else { return };
         let q = self.problem.family.gaussian(&self.ask(state));
@@ -115,7 +130,11 @@ impl Pvi {
         }
     }
 
-    /// q as an observation: its means have noise of variance v, so its Λμ has ν = Λ²v, Λ the data's precision.
+    /// q read as an observation: its means have noise of variance v, so its Λμ has noise of variance
+    /// ν = Λ²v, where Λ is the data's precision.
+    ///
+    /// Λμ and Λ are then weighed by W = Λ/(Λ + ν), coordinate by coordinate: Wiener's weights
+    /// (`docs/maths/noise-aware.md`).
     fn read_noise(&self, eta: Vec<f64>, noise: &[Vec<f64>]) -> Vec<f64> {
         let (prior, d) = (&self.problem.prior.0, self.problem.family.dimension());
         let first: Vec<f64> = (0..d).map(|j| eta[j] - prior[j]).collect();
@@ -126,6 +145,9 @@ impl Pvi {
     }
 
     /// The local task, of released values: start at q, leave out the client's own factor.
+    ///
+    /// Own factor: cavity = η(q) − η(t_m). Share of the total: cavity = (1 − w)η(q) + wη(p), that is
+    /// q · (q/p)^(−w).
     fn task(&self, q: &Released<Vec<f64>>, memory: &Released<Remembered>, terms: &Terms) -> Released<Task> {
         let mut task = q.clone().map(&(), |q, ()| Task { cavity: q.clone(), start: q });
         match self.cavity {
@@ -323,7 +345,7 @@ fn check_own([first, second]: Natural) -> Result<(), PrivacyError> {
     sound.then_some(()).ok_or(PrivacyError::Diverged)
 }
 
-/// Where learning begins.
+/// Where learning begins: the prior, and the model's own start where it has one.
 struct Outset {
     prior: Prior,
     start: Prior,
@@ -340,7 +362,7 @@ fn set_out(mut task: Task, outset: &Outset) -> Task {
     task
 }
 
-/// Constants of the rule for factors.
+/// Constants of the rule that a client applies to its own released factor.
 struct Holding {
     rule: FactorRule,
     kept: Damping,
@@ -369,12 +391,14 @@ fn hold(change: &mut Vec<f64>, memory: &Remembered, holding: &Holding) {
     }
 }
 
+/// Takes the client's factor out of the cavity.
 fn leave_out_factor(task: &mut Task, memory: &Remembered, (): &()) {
     if let Some(factor) = &memory.factor {
         task.cavity.iter_mut().zip(factor.values()).for_each(|(c, t)| *c -= t);
     }
 }
 
+/// Multiplies the cavity's natural parameters by a public constant.
 fn scale_cavity(mut task: Task, by: f64) -> Task {
     task.cavity.iter_mut().for_each(|c| *c *= by);
     task

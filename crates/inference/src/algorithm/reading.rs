@@ -73,6 +73,7 @@ fn plainly(
 const SHAPE: f64 = 1.0;
 
 /// Of outer products, in data units, and the variance of the outcome where it was learnt.
+/// The noise-aware reading learns σ² with the coefficients; the others take the model's.
 fn of_rows(
     seen: &ObservedSums,
     scales: &[f64],

@@ -60,6 +60,11 @@ pub(super) fn scales(precision: &[f64], whitening: f64, floor: f64) -> Whitening
 
 /// q given an observation `first` of the data's Λμ with noise of variance ν: precision p₀ + WΛ and Λμ = η₀ + W·first, with
 /// W = Λ/(Λ + κν). The precision is never under the prior's.
+///
+/// - `first`: the data's Λμ, seen with noise.
+/// - `precision`: the data's Λ, of each coordinate.
+/// - `noise`: ν, the variance of the noise in `first`.
+/// - `caution`: κ, by which the noise is weighed; 1 is Wiener's weight.
 pub(super) fn read_out(prior: &[f64], first: &[f64], precision: &[f64], noise: &[f64], caution: f64) -> Vec<f64> {
     let d = first.len();
     let weight = |j: usize| {

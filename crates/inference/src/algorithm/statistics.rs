@@ -1,4 +1,17 @@
-//! Linear regression by sufficient statistics: one sum over all clients, noised once, after a round for deviations if asked.
+//! Linear regression by sufficient statistics: one sum over all clients, noised once, after a round
+//! for standard deviations if asked.
+//!
+//! A linear model with Gaussian noise needs two sums of the rows, Σxxᵀ and Σxy. The server asks for
+//! bounded forms of them once and reads the posterior off the noisy answer. Two choices make the
+//! method: the [`Rule`], which says what of a row is released and how it is bounded, and the
+//! [`StatisticsReading`], which says what is made of the noisy sums.
+//!
+//! | rule | released | source |
+//! |---|---|---|
+//! | `row-norm` | outer products of rows scaled down to a norm | `docs/maths/regression.md` |
+//! | `plain` | products of values cut to ±c | section 3.2.1 of Heikkilä et al. 2017 |
+//! | `projected` | products after projection to fractions of standard deviations | Algorithm 2 of the same |
+//! | `inputs` | every row by itself, noised | the baseline of the same |
 
 pub mod rule;
 mod settings;
@@ -18,6 +31,10 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Algorithm 2 of Heikkilä et al. 2017, its plain form, input perturbation, and the sum of outer products of clipped rows.
+///
+/// Its law: the state is a function of the sums that were released. Clients have no memory. Missing
+/// answers make a smaller sum, and the number of rows in it is the declared one of those that
+/// answered.
 #[derive(Debug)]
 pub struct Statistics {
     /// What is learnt: a linear model, and a q with full covariance.
@@ -56,6 +73,7 @@ struct Heard {
 }
 
 impl Statistics {
+    /// d: inputs, the intercept included.
     fn d(&self) -> usize {
         self.problem.family.dimension()
     }
@@ -65,7 +83,10 @@ impl Statistics {
         self.rule.asked(deviations, self.thresholds, self.d())
     }
 
-    /// A total in the units of what was asked, the rows that are in it, and its noise.
+    /// A total in the units of what was asked, the rows that are in it, and the deviation of its noise.
+    ///
+    /// Values that lie in an interval were moved to its middle before they were summed
+    /// ([`RowSums`]); the middles are added again here, times the public number of rows.
     fn heard(&self, asked: &RowSums, answers: &Answers) -> Result<Heard, RunError> {
         let (d, opening) = (self.d(), matches!(asked, RowSums::Squares { .. }));
         let terms = &self.terms[usize::from(!opening)];

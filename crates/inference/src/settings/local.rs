@@ -86,8 +86,8 @@ pub enum Optimiser {
 
 /// Coordinates of the spread that an optimiser moves.
 ///
-/// With log s² the same gradient moves the spread by half as much: the published settings of the
-/// workshop paper are in that chart.
+/// The gradient by log s² is half of that by log s. The workshop paper optimises log s², so that its
+/// published learning rates belong to that chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Chart {
     /// log s.

@@ -1,4 +1,8 @@
 //! Ways to move a chain: what each asks of the sites, and where it goes by their answers.
+//!
+//! A sampler is two types in one file: its settings ([`Sampler`]), which a study states and the planner
+//! asks, and its [`Kernel`], which moves the chain. A new sampler is such a file and one line of the
+//! registry.
 
 pub mod barker;
 pub mod hamiltonian;

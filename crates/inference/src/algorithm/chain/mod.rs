@@ -1,4 +1,42 @@
-//! Markov chains over all sites: a proposal is asked about, sums over rows come back noised, and the chain moves or stays.
+//! Markov chains over all sites: a proposal is asked about, sums over rows come back noised, and the
+//! chain moves or stays.
+//!
+//! A chain is a [`Kernel`] that asks sites for sums (of log-ratios, or of slopes) and a server that
+//! throws public coins. What a kernel does with an answer is post-processing: the draws are public, and
+//! so is everything that is computed from them.
+//!
+//! | sampler | asks for | source |
+//! |---|---|---|
+//! | [`Barker`] | a log-ratio; its noise is part of the test's | Heikkilä et al. 2019, Theorems 1 and 2 |
+//! | [`Penalty`] | a log-ratio; the test knows its noise | Yıldırım and Ermiş 2019 |
+//! | [`Langevin`] | a slope; its noise is part of the temperature | Wang, Fienberg, Smola 2015 |
+//! | [`Hamiltonian`] | slopes, then a log-ratio | Räisä, Koskela, Honkela 2021 |
+//!
+//! `docs/maths/dp-mcmc.md` has the accounting, `docs/maths/correction.md` the correction distribution
+//! of Barker's test. Draws are collected and diagnosed in [`crate::chain`].
+//!
+//! # Examples
+//! ```
+//! use inference::algorithm::chain::{BarkerSampler, ChainSettings, Start, TestNoise};
+//! use inference::method::AlgorithmSettings;
+//! use inference::release::Clipped;
+//! use inference::settings::{Batching, Covariance};
+//! use std::sync::Arc;
+//!
+//! let settings = ChainSettings {
+//!     sampler: Arc::new(BarkerSampler { step: 0.1, noise: TestNoise::Fixed { variance: 2.0 } }),
+//!     iterations: 1000,
+//!     chains: 2,
+//!     warm_up: 100,
+//!     counts_as: None,
+//!     start: Start::Prior,
+//!     batch: Batching::All,
+//!     covariance: Covariance::Full,
+//! };
+//! assert_eq!(settings.questions(), 2000, "one for each iteration of each chain");
+//! let releases = settings.releases(5);
+//! assert_eq!((releases.main.clipped, releases.main.numbers.of(0)), (Clipped::Ratios, 1));
+//! ```
 
 mod climb;
 pub mod kernel;
@@ -53,7 +91,7 @@ pub struct Chain {
     pub key: [u8; 32],
 }
 
-/// Where chains start.
+/// Where chains start: at a point that costs nothing, or at one that is learnt first and paid for.
 #[derive(Debug)]
 pub enum Beginning {
     /// At the prior's mean.
@@ -76,7 +114,7 @@ pub enum Beginning {
     },
 }
 
-/// What is asked: on the way to a beginning, or by the kernel.
+/// What is asked: on the way to a beginning, or by the kernel. Public.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ChainQuestion {
     /// Gradients at a variational posterior.
@@ -85,7 +123,8 @@ pub enum ChainQuestion {
     Step(KernelQuestion),
 }
 
-/// How sums of one client are scaled: public constants.
+/// How sums of one client are scaled: public constants, from which the noise of all answers together
+/// has the variance that the test knows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RatioScales {
     /// B: the bound of a row's log-ratio. What is summed is r/B, clipped to 1.
@@ -94,7 +133,7 @@ pub struct RatioScales {
     pub weight: f64,
 }
 
-/// Where a run stands.
+/// Where a run stands. All of it is public: the walk, the draws so far, and what was learnt first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChainState {
     /// The variational posterior that chains start from, if they do.
@@ -152,6 +191,9 @@ impl Chain {
     }
 
     /// The (tempered) sum over all rows of all sites, noise included.
+    ///
+    /// Each client's sum is multiplied by its weight, 1/rate times N₀/N, and log-ratios by their bound, in
+    /// units of which they were clipped.
     fn heard(&self, question: &KernelQuestion, answers: &Answers) -> Result<Vec<f64>, RunError> {
         let unknown = || RunError::Message { what: "an answer of an unknown client or another dimension" };
         let expected = self.numbers(question);

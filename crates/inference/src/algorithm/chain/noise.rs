@@ -6,6 +6,10 @@ use crate::client::Summing;
 use privacy::Mechanism;
 
 /// The noise in the sums of all clients, and what scales it.
+///
+/// A test needs noise of one variance V in the log-ratio of all rows. Where M sites each add noise of
+/// their own, each has V/M; where one sum is noised, it has V. The bound to which log-ratios are
+/// clipped follows from this and from the noise that privacy needs.
 pub struct ChainNoise<'a> {
     pub(super) terms: &'a [Terms],
     pub(super) summing: Summing,

@@ -1,4 +1,12 @@
 //! A chain of draws as a study states it: which test moves it, how far, how long, and from where.
+//!
+//! The noise of a chain follows from ε and the number of its iterations; a study states iterations and
+//! the planner finds the noise, or refuses iterations that the budget does not pay for.
+//!
+//! ```toml
+//! algorithm = "chain"
+//! chain = { sampler = "barker", iterations = 20000, step = 0.1, batch = 1000, counts_as = 100 }
+//! ```
 
 use super::noise::ChainNoise;
 use super::{Beginning, Chain, Sampler, Target};
@@ -19,7 +27,10 @@ use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
-/// `algorithm = "chain"`
+/// `algorithm = "chain"`: the sampler, how long it runs, and from where.
+///
+/// Several chains are run one after the other and all paid from one budget: they tell whether the
+/// chain has mixed, at the price of noise.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChainSettings {
     /// How a chain moves.
@@ -42,6 +53,9 @@ pub struct ChainSettings {
 }
 
 /// Where a chain starts.
+///
+/// The first two cost nothing. The others learn a good start with noisy gradients, which saves warm-up
+/// iterations and costs a share of the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Start {
     /// At the prior's mean.
@@ -66,6 +80,7 @@ pub enum Start {
     },
 }
 
+/// A sampler in canonical bytes: its name and its settings.
 fn by_name<S: Serializer>(sampler: &Arc<dyn Sampler>, to: S) -> Result<S::Ok, S::Error> {
     let bytes = sampler.canonical().map_err(serde::ser::Error::custom)?;
     (sampler.descriptor().name, bytes).serialize(to)
@@ -85,6 +100,7 @@ const SLOPES: Need = Need {
 /// Questions of a run that ends.
 const MOST_QUESTIONS: u64 = 1_000_000_000;
 
+/// `chain.start` as a table.
 const START: &[Key] = &[
     Key::new("rounds", ValueKind::AT_LEAST_ONE, "20").about("rounds that lead to the start"),
     Key::new("share", ValueKind::Share, "0.2")
@@ -93,6 +109,7 @@ const START: &[Key] = &[
     Key::new("learning_rate", ValueKind::Positive, "0.1").about("step size on the way to the start"),
 ];
 
+/// `chain`, beside the keys of its sampler.
 const CHAIN: &[Key] = &[
     Key::new("sampler", ValueKind::Named(Registered::Sampler), "\"barker\"").about("how a chain moves"),
     Key::new("iterations", ValueKind::AT_LEAST_ONE, "20000").about("iterations of each chain"),
@@ -140,6 +157,8 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     read,
 };
 
+/// Settings from `chain` and `covariance`; a tenth of the iterations is warm-up unless a study says
+/// otherwise.
 fn read(reading: &Reading<'_>) -> Result<Arc<dyn AlgorithmSettings>, Conflict> {
     let inner = reading.table("chain", CHAIN);
     let keys = &inner.keys;
@@ -158,6 +177,8 @@ fn read(reading: &Reading<'_>) -> Result<Arc<dyn AlgorithmSettings>, Conflict> {
     }))
 }
 
+/// The start by its word, or a table of a start that is learnt: with a share of the budget a
+/// variational posterior, without one a climb, which only samplers with leaps can pay for.
 fn start(keys: &Keys<'_>, sampler: &dyn Sampler) -> Result<Start, Conflict> {
     if !keys.is_table("start") {
         return Ok(if keys.word("start")? == "origin" { Start::Origin } else { Start::Prior });
@@ -192,11 +213,13 @@ impl ChainSettings {
             || matches!(self.start, Start::Variational { .. })
     }
 
+    /// One sum of clipped gradients over a batch.
     fn slopes(numbers: usize, batch: Batching) -> Release {
         let (grain, numbers) = (Grain::Example, Numbers::Fixed(numbers));
         Release { grain, sums: 1, numbers, batch, clipped: Clipped::Gradients, bound: Bound::Clip }
     }
 
+    /// The start, in words.
     fn start_words(&self) -> String {
         match self.start {
             Start::Origin => "from the origin".to_owned(),
@@ -208,6 +231,8 @@ impl ChainSettings {
         }
     }
 
+    /// Refuses a start without rounds or with a share outside its range, and a climb of a sampler that has
+    /// no leaps.
     fn check_start(&self) -> Result<(), Conflict> {
         let startable = match self.start {
             Start::Origin | Start::Prior => true,
@@ -236,6 +261,8 @@ impl ChainSettings {
         }
     }
 
+    /// Refuses a noise multiplier of one's own, a completed test under an aggregator, and a variational
+    /// start of a sampler with leaps.
     fn check_promise(&self, promise: &Promise) -> Result<(), Conflict> {
         if promise.noise != Noise::Calibrated {
             let what = "a chain's noise follows from ε and its iterations";

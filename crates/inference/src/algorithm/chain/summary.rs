@@ -24,6 +24,7 @@ impl DrawMoments {
     }
 
     /// One more draw.
+    /// Mean and products are updated in one pass, without cancellation of large numbers (Welford 1962).
     pub(super) fn add(&mut self, theta: &[f64]) {
         self.count += 1;
         let share = 1.0 / self.count as f64;
@@ -54,6 +55,7 @@ impl DrawMoments {
         self.spanning(family, &covariance).or_else(|| self.apart(family, &covariance, prior_precisions))
     }
 
+    /// The Gaussian of mean and covariance; none where draws do not span all directions.
     fn spanning(&self, family: Family, covariance: &[f64]) -> Option<Vec<f64>> {
         match family {
             Family::MeanField { .. } => {
@@ -68,6 +70,7 @@ impl DrawMoments {
         }
     }
 
+    /// The Gaussian of mean and variances alone, each at least a small share of the prior's.
     fn apart(&self, family: Family, covariance: &[f64], prior_precisions: &[f64]) -> Option<Vec<f64>> {
         let variance = |(j, precision): (usize, &f64)| {
             let own =

@@ -1,4 +1,8 @@
 //! Partitioned variational inference as a study states it.
+//!
+//! Keys that other algorithms share with it are constants here: `solver`, `covariance`,
+//! `site_intercept`, `readout`. The settings decide, before a run, which cavity clients use: their own
+//! factor at local gates, their share of the total where only sums are opened.
 
 use super::{Cavity, Pvi};
 use crate::RunError;
@@ -18,7 +22,19 @@ use crate::solve::LocalSolve;
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
 
-/// `algorithm = "pvi"`
+/// `algorithm = "pvi"`: the settings of partitioned variational inference.
+///
+/// ```toml
+/// [[method]]
+/// name = "virtual clients"
+/// algorithm = "pvi"
+/// solver = "virtual"
+/// parts = 100
+/// rounds = 15
+/// damping = 0.1
+/// local = { steps = 5, optimiser = "adam", learning_rate = 0.02 }
+/// privacy = { unit = "example", adjacency = "substitute", epsilon = 1.0, delta = 1e-5, clip = 2.0 }
+/// ```
 #[derive(Debug, Clone, Serialize)]
 pub struct PviSettings {
     /// How a client moves its factor.
@@ -66,6 +82,7 @@ pub(in crate::algorithm) const SITE_INTERCEPT_KEY: Key = Key::new(
 .about("a site-specific intercept, which never leaves its site")
 .optional();
 
+/// `readout.repair`
 const REPAIR_KEY: Key = Key::new(
     "repair",
     ValueKind::Either(&[
@@ -83,6 +100,7 @@ pub(in crate::algorithm) const AVERAGE_KEY: Key =
         .about("serve the mean of the natural parameters of so many last rounds")
         .otherwise(Otherwise::Number(1.0));
 
+/// `readout`
 const READOUT_KEYS: &[Key] = &[
     REPAIR_KEY,
     AVERAGE_KEY,
@@ -147,6 +165,7 @@ pub(in crate::algorithm) const GAUSSIAN: Need = Need {
     whose: "a Gaussian q needs",
     hint: "use algorithm = \"chain\"",
 };
+/// A site-specific intercept is a coefficient of one more input.
 const LINEAR: Need = Need {
     offer: Offer::LinearPredictor,
     key: "site_intercept",
@@ -163,10 +182,12 @@ pub(in crate::algorithm) const INTERCEPT_COVARIANCE: crate::describe::Allowed<Co
     because: "with a site-specific intercept q is mean-field",
 };
 
+/// The family by its word.
 pub(in crate::algorithm) fn covariance(keys: &Keys<'_>) -> Result<Covariance, Conflict> {
     Ok(if keys.word("covariance")? == "full" { Covariance::Full } else { Covariance::MeanField })
 }
 
+/// `repair = "project"`, or `repair = { floor = 1e-3 }`.
 pub(in crate::algorithm) fn repair(readout: &Keys<'_>) -> Result<Repair, Conflict> {
     match readout.is_table("repair") {
         true => Ok(Repair::Floor(readout.table("repair", &[]).number("floor")?)),
@@ -174,6 +195,7 @@ pub(in crate::algorithm) fn repair(readout: &Keys<'_>) -> Result<Repair, Conflic
     }
 }
 
+/// The prior precision of a site-specific intercept, where the study has one.
 pub(in crate::algorithm) fn site_intercept(keys: &Keys<'_>) -> Result<Option<f64>, Conflict> {
     keys.has("site_intercept").then(|| keys.table("site_intercept", &[]).number("precision")).transpose()
 }

@@ -1,4 +1,8 @@
 //! Rules of sufficient statistics: what of a row is released, and how it is bounded.
+//!
+//! A row z = (x, y) is mapped to a vector whose norm is bounded, and the vectors are summed. Rules
+//! differ in the map, hence in the sensitivity of the sum and in the bias that bounding brings. All
+//! have the same questions ([`RowSums`]), so that sites need to know no rule.
 
 pub mod inputs;
 pub mod plain;
@@ -19,7 +23,11 @@ use crate::release::BudgetShare;
 use crate::solve::RowSums;
 use std::fmt;
 
-/// What of a row is released. Bounds are those of the encoded inputs and the outcome alike.
+/// What of a row is released. Implemented by a rule's settings, in its own file. Bounds are those of
+/// the encoded inputs and the outcome alike.
+///
+/// A rule that needs standard deviations asks for them in a first round, for a share of the budget:
+/// then [`Rule::asked`] is called without deviations first.
 pub trait Rule: fmt::Debug + Canonical + Send + Sync {
     /// How it is found and read.
     fn descriptor(&self) -> &'static Descriptor<dyn Rule>;

@@ -1,4 +1,12 @@
 //! Regression by sufficient statistics as a study states it.
+//!
+//! ```toml
+//! algorithm = "statistics"
+//! statistics = { rule = "row-norm", bound = 7.5 }
+//! ```
+//!
+//! Everything here is worked out before a run: what the two rounds release, whether the assumed bound
+//! agrees with the schema, and how far one row moves each sum.
 
 use super::{Rule, Statistics};
 use crate::RunError;
@@ -19,7 +27,24 @@ use privacy::{Adjacency, Grain, NoiseMultiplier, PrivacyError, Shape, Unit};
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
 
-/// `algorithm = "statistics"`
+/// `algorithm = "statistics"`: a rule with its constants, and how its sums are read.
+///
+/// # Examples
+/// ```
+/// use inference::algorithm::statistics::rule::{Deviations, RowNorm};
+/// use inference::algorithm::{StatisticsReading, StatisticsSettings};
+/// use inference::method::AlgorithmSettings;
+/// use inference::settings::Rounds;
+/// use std::sync::Arc;
+///
+/// let rule = RowNorm { deviations: Deviations::Asked { bound: 7.5, share: 0.25 }, radius: 0.866 };
+/// let settings = StatisticsSettings { rule: Arc::new(rule), reading: StatisticsReading::NoiseAware };
+/// assert_eq!(settings.rounds(), Rounds::Count(2), "standard deviations first");
+///
+/// let releases = settings.releases(11);
+/// assert_eq!(releases.opening.map(|opening| opening.release.numbers.of(0)), Some(12), "inputs and outcome");
+/// assert_eq!(releases.main.numbers.of(0), 78, "the lower triangle of a 12 by 12 matrix");
+/// ```
 #[derive(Debug, Clone, Serialize)]
 pub struct StatisticsSettings {
     /// What of a row is released, and how it is bounded.
@@ -29,12 +54,13 @@ pub struct StatisticsSettings {
     pub reading: StatisticsReading,
 }
 
+/// A rule in canonical bytes: its name and its settings.
 fn by_name<S: Serializer>(rule: &Arc<dyn Rule>, to: S) -> Result<S::Ok, S::Error> {
     let bytes = rule.canonical().map_err(serde::ser::Error::custom)?;
     (rule.descriptor().name, bytes).serialize(to)
 }
 
-/// How noisy statistics are read.
+/// How noisy statistics are read: from noisy sums to a posterior.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum StatisticsReading {
     /// The posterior given the *noisy* statistics (Bernstein and Sheldon 2019). For sums of clipped rows.
@@ -46,6 +72,7 @@ pub enum StatisticsReading {
 }
 
 impl StatisticsReading {
+    /// Its word in a study.
     fn word(self) -> &'static str {
         match self {
             Self::NoiseAware => "noise-aware",
@@ -55,6 +82,7 @@ impl StatisticsReading {
     }
 }
 
+/// `statistics`, beside the keys of its rule.
 const STATISTICS: &[Key] = &[
     Key::new("rule", ValueKind::Named(Registered::Rule), "\"row-norm\"")
         .about("what of a row is released, and how it is bounded")
@@ -94,6 +122,8 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     read,
 };
 
+/// Refuses a mean-field covariance; reads the rule and, where the study does not name one, its first
+/// reading.
 fn read(reading: &Reading<'_>) -> Result<Arc<dyn AlgorithmSettings>, Conflict> {
     if covariance(&reading.keys)? != Covariance::Full {
         let what = "a posterior by sufficient statistics has a full covariance";
@@ -115,6 +145,7 @@ fn read(reading: &Reading<'_>) -> Result<Arc<dyn AlgorithmSettings>, Conflict> {
 const ALIKE: f64 = 1e-3;
 
 impl StatisticsSettings {
+    /// One sum over all rows, or one vector for each row where rows are noised by themselves.
     fn release(asked: &RowSums, d: usize) -> Release {
         let numbers = match asked {
             RowSums::Rows { .. } => Numbers::PerRow(d + 1),
@@ -306,6 +337,7 @@ fn widest(schema: &Schema) -> (&str, f64) {
     widest
 }
 
+/// The largest absolute value of a bounded column after encoding; infinite without bounds.
 fn reach(number: &Numeric) -> f64 {
     number.bounds.map_or(f64::INFINITY, |(low, high)| number.encode(low).abs().max(number.encode(high).abs()))
 }

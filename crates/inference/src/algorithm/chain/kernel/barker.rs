@@ -13,6 +13,14 @@ use std::sync::Arc;
 /// Heikkilä, Jälkö, Dikmen, Honkela 2019, section 3.1: accept if Δ + V > 0 with V logistic, where Δ is the difference of
 /// log p(θ, data). N(0, C) of V is in the answer, as the privacy mechanism; the rest, V_cor, is added here
 /// (Seita et al. 2017).
+///
+/// - Δ: log p(θ', data) − log p(θ, data), of which the data's part is asked for.
+/// - C: variance of the Gaussian part of V, [`BarkerSampler::noise`].
+/// - V_cor: the correction, N(0, C) + V_cor being nearly logistic
+///   ([`Correction`]).
+///
+/// Accounting: Theorem 1 (all rows) and Theorem 2 (batches, tempered) of Heikkilä et al. 2019; the
+/// privacy crate also has tighter bounds with proofs (`docs/maths/dp-mcmc.md`).
 #[derive(Debug)]
 pub struct Barker {
     /// Deviation of a proposal.

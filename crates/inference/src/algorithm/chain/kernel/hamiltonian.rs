@@ -27,6 +27,9 @@ pub struct Hamiltonian {
 }
 
 /// `sampler = "hamiltonian"`: leapfrogs along noisy gradients, accepted with the noise's penalty.
+///
+/// An iteration asks L slopes and one log-ratio. Both kinds of releases are Gaussian, so that their
+/// costs add up in μ²: the share splits μ² between them, and their order does not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct HamiltonianSampler {
     /// Length of a leap.
@@ -103,6 +106,7 @@ fn drifted(theta: &[f64], momentum: &[f64], length: f64) -> Vec<f64> {
     theta.iter().zip(momentum).map(|(t, p)| t + length * p).collect()
 }
 
+/// ½|p|²: the energy of a momentum.
 fn kinetic(momentum: &[f64]) -> f64 {
     0.5 * momentum.iter().map(|p| p * p).sum::<f64>()
 }

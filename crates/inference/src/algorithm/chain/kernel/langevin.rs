@@ -14,6 +14,10 @@ use std::sync::Arc;
 /// η, draws are wider than the posterior: a step size so large is refused when the method is built.
 ///
 /// There is no test: for η over 0 the draws are not exactly from the posterior.
+///
+/// - η: [`Langevin::step`]; the drift is η/2 times the slope.
+/// - σ²: [`Langevin::variance`], of each coordinate of the (tempered) slope of all rows.
+/// - Added here: N(0, η − (η/2)²σ²), so that all noise together has variance η.
 #[derive(Debug)]
 pub struct Langevin {
     /// η.

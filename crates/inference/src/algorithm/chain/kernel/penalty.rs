@@ -12,6 +12,10 @@ use std::sync::Arc;
 /// Ceperley and Dewing 1999; as a privacy mechanism Yıldırım and Ermiş 2019: accept with probability
 /// min{1, exp(Δ̂ − σ²/2)} where Δ̂ ~ N(Δ, σ²), which is in detailed balance since E exp(Δ̂ − σ²/2) = e^Δ and the law of
 /// −Δ̂ on the way back is that of Δ̂ tilted by e^{−Δ̂ + σ²/2}.
+///
+/// - Δ: log p(θ', data) − log p(θ, data).
+/// - Δ̂: Δ with the noise of the answer, N(0, σ²).
+/// - σ²/2: the penalty. More noise costs acceptance, and leaves the target as it is.
 #[derive(Debug)]
 pub struct Penalty {
     /// Deviation of a proposal.

@@ -10,6 +10,9 @@ use serde::Serialize;
 use std::sync::Arc;
 
 /// Input perturbation, the baseline of Heikkilä et al. 2017.
+///
+/// Every row leaves its site noised, so that nobody needs to be trusted and the noise in the products
+/// is of the order of the data. The sums are made of noisy rows, and no reading knows their noise.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct InputPerturbation {
     /// Assumed bound ±c of encoded inputs and outcome.

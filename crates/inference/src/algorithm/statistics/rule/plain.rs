@@ -9,6 +9,9 @@ use serde::Serialize;
 use std::sync::Arc;
 
 /// Section 3.2.1 of Heikkilä et al. 2017, without projection.
+///
+/// The sensitivity counts every product once: with values in ±c, one replaced row moves the d squares
+/// by at most c² each and the other products by at most 2c² each ([`RowSums::sensitivity`]).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PlainProducts {
     /// Assumed bound ±c of encoded inputs and outcome.

@@ -1,4 +1,7 @@
 //! Outer products of whole rows, in units of standard deviations, clipped by their norm.
+//!
+//! The default rule. Scaling a whole row keeps the relation between outcome and inputs, and the
+//! sensitivity does not grow with the number of products: √2·R² under substitution, whatever d is.
 
 use super::{BOUND_KEY, Rule, cut};
 use crate::algorithm::statistics::StatisticsReading;
@@ -11,6 +14,10 @@ use serde::Serialize;
 use std::sync::Arc;
 
 /// Rows z = (x, y) scaled down to a norm of R; zzᵀ is released (`docs/maths/regression.md`).
+///
+/// - z: inputs and outcome, each divided by its standard deviation.
+/// - w = min(1, R·√(d + 1)/‖z‖): what a row is multiplied by.
+/// - Released: Σ w² zzᵀ, the lower triangle packed isometrically.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RowNorm {
     /// Where the standard deviations come from.
@@ -54,6 +61,8 @@ pub const DESCRIPTOR: Descriptor<dyn Rule> = Descriptor {
     read,
 };
 
+/// Refuses a bound or a share where the standard deviations are known, and asks for the bound where
+/// they are not.
 fn read(reading: &Reading<'_>) -> Result<Arc<dyn Rule>, Conflict> {
     let keys = &reading.keys;
     let known = keys.word("deviations")? == "known";
@@ -75,6 +84,7 @@ fn read(reading: &Reading<'_>) -> Result<Arc<dyn Rule>, Conflict> {
 }
 
 impl RowNorm {
+    /// How rows are bounded, in words, with R to four digits.
     fn scaled_down(&self) -> String {
         let radius = (self.radius * 1e4).round() / 1e4;
         format!("rows scaled down to a norm of {radius}·√(d + 1) in units of their standard deviations")
