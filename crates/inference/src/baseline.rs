@@ -1,4 +1,9 @@
-//! What every result is shown beside, without privacy: one answer for all rows, each site alone, all rows in one place.
+//! What every result is shown beside, without privacy: one answer for all rows, each site alone, all
+//! rows in one place.
+//!
+//! A private posterior is worth having where it beats what a site can do with its own rows, and its
+//! price is the distance to the fit of all rows in one place. Fits are made once for a study and shared
+//! by its methods and seeds ([`Fits`]).
 
 use crate::algorithm::PviSettings;
 use crate::fit::{Fit, Fitted, optimum};
@@ -127,6 +132,7 @@ impl Simulation<'_> {
         Ok(self.model.exact(&rows, &precisions, self.temper()))
     }
 
+    /// The exact posterior at a temper τ; none where the likelihood is not Gaussian.
     fn exact_at(&self, temper: f64) -> Result<Option<Gaussian>, RunError> {
         if self.model.outcome_variance().is_none() {
             return Ok(None);
@@ -216,6 +222,7 @@ impl Simulation<'_> {
         Ok(Fitted { q: run.posterior, fit: Fit { steps: BY_STEPS.steps, converged: None } })
     }
 
+    /// The record of a fit: one point, no messages, no spending.
     fn record(
         &self,
         posterior: Gaussian,
@@ -261,6 +268,7 @@ impl Simulation<'_> {
     }
 }
 
+/// Means of each score over sites; none where a site has none.
 fn mean_of(each: &[Scores]) -> Scores {
     let n = each.len() as f64;
     let mean = |f: fn(&Scores) -> Option<f64>| each.iter().map(f).sum::<Option<f64>>().map(|sum| sum / n);
@@ -275,10 +283,12 @@ fn mean_of(each: &[Scores]) -> Scores {
     }
 }
 
+/// Nothing to fit.
 fn no_sites() -> RunError {
     RunError::Unusable { what: "no fit without rows: expected at least one site with rows".into() }
 }
 
+/// Sites and held-out rows that were encoded differently.
 fn misfit(_: DataError) -> RunError {
     RunError::Unusable { what: "sites and held-out rows differ in width".into() }
 }

@@ -1,4 +1,8 @@
 //! From a method as meant to the parts that carry it out.
+//!
+//! Building comes after planning: it makes the protocol, the terms and grants of every client, and the
+//! rates of an asynchronous schedule. Server and site build from the same public constants and get the
+//! same parts; a site refuses a question whose terms are not its own.
 
 use crate::algorithm::{Protocol, SiteProblem};
 use crate::client::Summing;
@@ -125,6 +129,7 @@ fn home(method: &Method, shared: &Problem) -> Option<SiteProblem> {
     Some(SiteProblem { problem: Problem { model: shared.model.clone(), family, prior: Prior(prior) } })
 }
 
+/// How often a client comes back, relative to the others.
 fn rate(schedule: Schedule, rows: u64) -> f64 {
     match schedule {
         Schedule::Asynchronous(Rates::InverseRows) => 1.0 / rows as f64,

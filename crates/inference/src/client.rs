@@ -1,4 +1,7 @@
 //! A simulated client: a member with its rows at hand, charges in memory, and gates with seeded noise.
+//!
+//! It is the same [`Member`] that an agent drives; what differs is where charges are kept and where the
+//! noise comes from. An agent has a durable journal and noise keys from the operating system.
 
 use crate::algorithm::Protocol;
 use crate::member::{ChargeAndGate, Member, is_test};
@@ -13,7 +16,8 @@ use privacy::{
     Mechanism, MemoryJournal, OpenGate, Outgoing, PrivacyError, ShareGate,
 };
 
-/// Who adds up in this run, as a gate needs to know it.
+/// Who adds up in this run, as a gate needs to know it: it decides which gate a client opens, and how
+/// much noise is in the sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Summing {
     /// Nobody: answers are released at their gates.
@@ -67,7 +71,7 @@ pub struct SimulationContext {
     pub tape: Option<Tape>,
 }
 
-/// One client of a simulation.
+/// One client of a simulation: its rows, its ledger and its memory.
 #[derive(Debug)]
 pub struct Client<'a> {
     shard: &'a Shard,

@@ -1,4 +1,14 @@
 //! The round loop: who is asked when, and how answers are brought together.
+//!
+//! A driver knows nothing of the method: it carries bytes between a [`Protocol`] and its clients, in the
+//! order of the [`Schedule`], adds up where answers are sealed, and hands receipts back. A coordinator
+//! in a network does the same over messages.
+//!
+//! | schedule | a round |
+//! |---|---|
+//! | sequential | every client in turn, each asked with the newest state |
+//! | synchronous | all clients asked at once with one state, their answers folded together |
+//! | asynchronous | as many arrivals as clients, drawn at declared rates; answers may be stale |
 
 use crate::algorithm::{Answers, Natural, Protocol};
 use crate::client::{Client, SimulationContext, Summing};
@@ -14,7 +24,7 @@ use privacy::{Curator, GridVector, Outgoing};
 use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
-/// A run under way.
+/// A run under way: the server's state in bytes, the clients, and counts of what was sent.
 pub struct Drive<'a> {
     protocol: &'a dyn Protocol,
     schedule: Schedule,
@@ -110,11 +120,14 @@ impl<'a> Drive<'a> {
         Ok(Progress::Moved)
     }
 
+    /// The question of this moment, for this client. Its attempt counts up, so that a question that is asked
+    /// again gets other noise.
     fn ask_now(&self, client: usize) -> Result<Ask, RunError> {
         let query = self.protocol.ask(&self.state)?;
         Ok(Ask { round: self.round, attempt: self.attempts[client], query })
     }
 
+    /// Every client in turn: the next one is asked with the state that the last one's answer made.
     fn one_by_one(&mut self, able: &[usize]) -> Result<(), RunError> {
         for &client in able {
             let ask = self.ask_now(client)?;
@@ -229,6 +242,7 @@ impl<'a> Drive<'a> {
         Ok(total.into_inner())
     }
 
+    /// Folds answers into the state, and hands each client its receipt.
     fn fold(&mut self, answers: &Answers, from: &[usize]) -> Result<(), RunError> {
         let folded = self.protocol.fold(&self.state, answers)?;
         self.state = folded.state;

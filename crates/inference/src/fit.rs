@@ -103,6 +103,7 @@ struct FitPoint {
 }
 
 impl FitPoint {
+    /// The Gaussian at this place, and how the search came here.
     fn fitted(&self, steps: u64, converged: bool) -> Option<Fitted> {
         let q = Gaussian::from_precision(self.mean.clone(), &self.precision)?;
         Some(Fitted { q, fit: Fit { steps, converged: Some(converged) } })
@@ -110,10 +111,12 @@ impl FitPoint {
 }
 
 impl Search<'_> {
+    /// d.
     fn dimension(&self) -> usize {
         self.precisions.len()
     }
 
+    /// The model's own start, or zeros.
     fn start(&self) -> Vec<f64> {
         self.model.initial(self.dimension()).map_or_else(|| vec![0.0; self.dimension()], |q| q.mean().to_vec())
     }

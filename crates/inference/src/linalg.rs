@@ -1,6 +1,8 @@
-//! Small symmetric matrices, lower triangle packed row by row: Cholesky, triangular solves, eigenvalues.
+//! Small symmetric matrices, lower triangle packed row by row: Cholesky, triangular solves,
+//! eigenvalues.
 //!
-//! Dimensions are at most a few hundred; every loop runs in a fixed order, so results have the same bits everywhere.
+//! Dimensions are at most a few hundred; every loop runs in a fixed order, so results have the same bits
+//! everywhere. A packed matrix of d rows has d(d + 1)/2 entries: (0,0), (1,0), (1,1), (2,0) and so on.
 
 mod tridiagonal;
 
@@ -50,6 +52,7 @@ pub(crate) fn cholesky(a: &[f64], d: usize) -> Option<Vec<f64>> {
 }
 
 /// Replaces b by L⁻¹b.
+/// Forward substitution.
 pub(crate) fn solve_lower(l: &[f64], b: &mut [f64]) {
     for i in 0..b.len() {
         let own = row(l, i);
@@ -58,6 +61,7 @@ pub(crate) fn solve_lower(l: &[f64], b: &mut [f64]) {
 }
 
 /// Replaces b by L⁻ᵀb.
+/// Back substitution, by columns of Lᵀ.
 pub(crate) fn solve_upper(l: &[f64], b: &mut [f64]) {
     for i in (0..b.len()).rev() {
         let own = row(l, i);

@@ -1,4 +1,9 @@
-//! A member of a federation, whoever drives it: its own ledger, what it remembers, and how it comes to an answer.
+//! A member of a federation, whoever drives it: its own ledger, what it remembers, and how it comes to
+//! an answer.
+//!
+//! The order of an answer is fixed here: check the question, try to answer from memory, check that a
+//! gate can be opened, charge, open the gate, answer. A refusal before the charge costs nothing; what
+//! was charged stays charged.
 
 use crate::algorithm::Protocol;
 use crate::client::Summing;
@@ -28,6 +33,9 @@ pub trait ChargeAndGate {
 }
 
 /// One member: all that it knows but its rows, which it is shown for each answer.
+///
+/// A memory is what was applied of its answers. A draft is what it will remember of the last one, once
+/// the server's receipt says that it arrived.
 #[derive(Debug)]
 pub struct Member {
     index: usize,

@@ -1,4 +1,8 @@
-//! What travels between server and client, and the two links of a simulation: values handed over, or bytes.
+//! What travels between server and client, and the two links of a simulation: values handed over, or
+//! bytes.
+//!
+//! [`Direct`] is what simulations use. [`Loopback`] encodes and decodes every message, as a wire would; a
+//! law holds both to the same bits.
 
 use crate::algorithm::{Protocol, decode, encode};
 use crate::client::{Client, SimulationContext};

@@ -1,4 +1,7 @@
 //! Gradient steps of a mean-field q in (mean, log spread).
+//!
+//! Optimisers are post-processing of released gradients: their state is public, and may be kept between
+//! rounds. All arithmetic is coordinate by coordinate, in a fixed order.
 
 use crate::model::Point;
 use crate::settings::{Chart, Local, Optimiser};
@@ -13,6 +16,8 @@ const DECAY: [f64; 2] = [0.9, 0.999];
 const MOST_LOG_DEVIATION: f64 = 100.0;
 
 /// What an optimiser remembers of earlier gradients, coordinate by coordinate.
+///
+/// SGD and natural steps remember nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum OptimiserState {
     /// Nothing.
@@ -98,6 +103,9 @@ pub(crate) fn adam_noise(steps: u64, kept: bool) -> f64 {
 }
 
 /// A mean-field q on its way uphill.
+///
+/// It moves (μ, log s) or (μ, log s²), by the [`Chart`], and holds log s within ±100, so that s, s² and
+/// their inverses stay finite numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Descent {
     mean: Vec<f64>,

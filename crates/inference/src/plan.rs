@@ -1,4 +1,17 @@
-//! What a method will cost each client, known before any row is read: the event of an update, its shape, how many fit.
+//! What a method will cost each client, known before any row is read: the event of an update, its shape,
+//! how many fit.
+//!
+//! Planning is arithmetic on public constants. It turns [`Releases`] and a [`Promise`] into
+//! [`Event`]s, finds the noise multiplier z or the number of updates, and certifies the ε of the whole
+//! plan. The same plan is what a ledger is opened with, so that a run cannot spend more.
+//!
+//! - z: noise multiplier, standard deviation of the noise divided by the sensitivity.
+//! - C: bound of one clipped vector; the sensitivity is a small multiple of it
+//!   ([`sensitivity_factor`]).
+//! - δ: of each client, fixed or the power of ten below 1/rows.
+//!
+//! # Examples
+//! See the crate's own page for a plan from a study's table.
 
 mod client;
 mod costs;
@@ -27,7 +40,7 @@ use privacy::{
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// A method, planned for clients of declared sizes.
+/// A method, planned for clients of declared sizes: what each will be charged, and what will be sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MethodPlan {
     /// One for each client, in order; empty for a method without privacy.
@@ -114,7 +127,8 @@ fn after(before: &[Event], last: Event) -> Vec<Event> {
     before.iter().cloned().chain([last]).collect()
 }
 
-/// Certified upper bound of ε of these events at δ; 0 of none.
+/// Certified upper bound of ε of these events at δ; 0 of none. By the loss distribution, or by Rényi
+/// divergence for Skellam shares, whose loss distribution is not certified.
 pub fn certified(events: &[Event], delta: Delta) -> Result<f64, PrivacyError> {
     match events.first() {
         Some(first) => Ok(certifier(first).epsilon(events, delta)?.upper),
@@ -165,6 +179,8 @@ struct ClientTerms {
 }
 
 impl<'a> Costing<'a> {
+    /// What the clients of a method share; refused where a cohort is too small for its colluders and
+    /// dropouts.
     fn new(method: &'a Method, promise: &'a Promise, clients: &[u64], dimension: usize) -> Result<Self, RunError> {
         let releases = method.algorithm.releases(dimension);
         let cohort = match promise.aggregator {
@@ -274,6 +290,7 @@ impl<'a> Costing<'a> {
         if added_up { NoiseMultiplier::new(z.get() * (1.0 + 1e-9)) } else { Ok(z) }
     }
 
+    /// Whose ε is claimed for this event, by the promise.
     fn claimant(&self, event: &Event) -> &'static dyn Accountant {
         claimant(self.promise.accountant, event)
     }
@@ -323,6 +340,7 @@ pub fn sampling(batch: Batching, rows: u64) -> Result<Sampling, PrivacyError> {
     }
 }
 
+/// A rate of 1 is no sampling.
 fn poisson(rate: SamplingRate) -> Sampling {
     if rate.get() == 1.0 { Sampling::None } else { Sampling::Poisson { rate } }
 }

@@ -1,4 +1,9 @@
 //! A whole run of one method with one seed, in one process, from shards to scores.
+//!
+//! A simulation plays sites, server and aggregator in one process, with the same protocol, ledgers and
+//! gates as a federation, and with noise from a seed. Seeded noise protects nobody: a simulation is not
+//! a release. Baselines without privacy are in the same type ([`Simulation::non_private`],
+//! [`Simulation::local_only`]).
 
 use crate::algorithm::{Natural, Protocol, encode};
 use crate::build::{Built, build_with};
@@ -29,6 +34,48 @@ const MOST_POINTS: u64 = 60;
 const LAST_ROUNDS: usize = 10;
 
 /// One method, the sites, and what to score on.
+///
+/// # Examples
+/// Three simulated sites with rows of a linear law, PVI without privacy, and the exact posterior:
+/// ```
+/// use inference::describe::Registry;
+/// use inference::plan::Costs;
+/// use inference::{Linear, Method, Simulation, SyntheticLinear};
+/// use std::sync::Arc;
+///
+/// let law = SyntheticLinear {
+///     clients: 3,
+///     rows: 40,
+///     held_out: 20,
+///     inputs: 2,
+///     effect_variance: 1.0,
+///     noise_deviation: (1.0, 1.0),
+/// };
+/// let drawn = law.draw(7)?;
+/// let table = toml::from_str(r#"
+///     name = "pvi"
+///     algorithm = "pvi"
+///     solver = "clear"
+///     covariance = "full"
+///     rounds = 1
+///     local = { optimiser = "natural" }
+/// "#)?;
+/// let method = Method::read(&table, &Registry::standard()).map_err(|all| all[0].what.clone())?;
+/// let simulation = Simulation {
+///     method: &method,
+///     sites: &drawn.federation.sites,
+///     test: &drawn.federation.test,
+///     model: Arc::new(Linear { noise_variance: drawn.noise_variance }),
+///     prior_precision: 1.0,
+///     seed: 1,
+///     data: [0; 32],
+///     costs: Arc::new(Costs::default()),
+/// };
+/// let record = simulation.run(&mut ())?;
+/// assert_eq!((record.rounds, record.messages), (1, 3));
+/// assert!(record.kl.is_some_and(|kl| kl < 1e-3), "one round of a conjugate model is exact up to the grid");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Simulation<'a> {
     /// The method.
@@ -51,7 +98,12 @@ pub struct Simulation<'a> {
 }
 
 impl Simulation<'_> {
-    /// Runs to the end.
+    /// Runs to the end: builds the method, makes rounds until they are over or every budget is spent, and
+    /// scores what is served.
+    ///
+    /// # Errors
+    /// A method that does not fit the model or the sites, a plan that no budget covers, a posterior that is
+    /// no Gaussian any more, and [`RunError::Stopped`] where the observer says so.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<Record, RunError> {
         let built = self.build()?;
         let drive = self.start(&built, &Direct, None)?;
@@ -131,6 +183,8 @@ impl Simulation<'_> {
         Ok(std::array::from_fn(|i| digest[i]))
     }
 
+    /// Makes the rounds. The curve has at most [`MOST_POINTS`] points, evenly spaced in rounds; the record
+    /// has the scores of the last state.
     fn finish(&self, built: &Built, mut drive: Drive<'_>, observer: &mut dyn Observer) -> Result<Record, RunError> {
         let spending = Spending::new(self.method, &built.plan, &self.costs);
         let of = self.method.most_rounds();
@@ -227,6 +281,7 @@ impl Simulation<'_> {
         Ok(ServedView { posterior, predictions, intercepts, against, outcome_variance })
     }
 
+    /// One point of the curve: scores, messages and the largest certified ε so far.
     fn point(&self, seen: &ServedView, drive: &Drive<'_>, spending: &Spending<'_>) -> Result<CurvePoint, RunError> {
         let (accuracy, log_likelihood, absolute_error) = on_the_way(&seen.predictions, self.test.outcomes());
         let (round, messages, epsilon) = (drive.rounds(), drive.messages(), spending.so_far(drive)?);
@@ -314,6 +369,7 @@ fn last_moves(built: &Built, before: Option<&[u8]>, drive: &Drive<'_>, now: &Gau
     Ok(moves(before.mean(), now.mean(), &now.deviations()))
 }
 
+/// The served numbers are those of no Gaussian.
 fn diverged() -> RunError {
     RunError::Diverged
 }
@@ -323,10 +379,12 @@ fn divergence(built: &Built, drive: &Drive<'_>, exact: Option<&Gaussian>) -> Res
     exact.map(|exact| Ok(served(built, drive)?.kl(exact))).transpose()
 }
 
+/// The mean; none of nothing.
 fn mean(values: &VecDeque<f64>) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// The largest; none of nothing.
 fn largest(numbers: impl Iterator<Item = f64>) -> Option<f64> {
     numbers.reduce(f64::max)
 }

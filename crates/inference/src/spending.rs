@@ -32,6 +32,7 @@ pub(crate) struct Spending<'a> {
 }
 
 impl<'a> Spending<'a> {
+    /// Finds out which clients are on equal terms.
     pub(crate) fn new(method: &'a Method, plan: &'a MethodPlan, costs: &'a Costs) -> Self {
         let mut firsts: Vec<usize> = Vec::new();
         let mut alike = Vec::with_capacity(plan.clients.len());

@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 ///
 /// Sums are exact, so that laws about them are equalities: the total is the sum of the factors, whatever was damped,
 /// noised, lost or came late.
+///
+/// With changes on a grid of 2^−g and ρ a multiple of 2^−20, a damped change is a whole number of units
+/// of 2^−(g + 20). Addition of integers does not depend on the order, so that late and lost answers
+/// leave no rounding behind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Total {
     exponent: i32,

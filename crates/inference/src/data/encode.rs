@@ -1,4 +1,8 @@
 //! From the cells of one line to one encoded row.
+//!
+//! Numbers come first, one for each numeric column. Ones follow in the order of the columns: a flag for
+//! a missing number, the level of a category, and last the intercept. Messages about a cell name its
+//! line and column and show at most 60 letters of it; they are for the owner of the file alone.
 
 use crate::data::nearest::nearest;
 use crate::data::schema::{Kind, Missing, Numeric, OutcomeKind, Schema};
@@ -86,6 +90,7 @@ impl<'a> Encoder<'a> {
         Ok(self.reading == RowReading::Lenient)
     }
 
+    /// Adds the input of a numeric cell: its encoded value, or what the schema says of a missing one.
     fn numeric(&mut self, place: CellPlace<'_>, numeric: &Numeric, cell: &str, flag: usize) -> Result<(), DataError> {
         let value = match number(cell) {
             Some(value) => Some(numeric.encode(value)).filter(|value| value.is_finite()),
@@ -109,6 +114,7 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
+    /// Adds a one for the level of a cell. In a lenient reading an unknown level is no level: all zeros.
     fn category(
         &mut self,
         place: CellPlace<'_>,
@@ -189,6 +195,7 @@ fn refuse_number(place: CellPlace<'_>, numeric: &Numeric, cell: &str) -> Result<
     Err(refuse(place, cell, "a finite number".into(), hint.into()))
 }
 
+/// A cell that is no level, with the level that was probably meant.
 fn refuse_level(place: CellPlace<'_>, levels: &[String], cell: &str) -> DataError {
     let hint = match nearest(cell, levels.iter().map(String::as_str)) {
         Some(level) if !cell.is_empty() => format!("did you mean `{level}`? Otherwise add the level to the schema"),
@@ -198,6 +205,7 @@ fn refuse_level(place: CellPlace<'_>, levels: &[String], cell: &str) -> DataErro
     refuse(place, cell, one_of(levels), hint)
 }
 
+/// A cell that is no outcome.
 fn refuse_outcome(place: CellPlace<'_>, kind: &OutcomeKind, cell: &str) -> DataError {
     let drop = "rows without an outcome are left out if the schema's outcome says missing = \"drop\"";
     match kind {
@@ -211,6 +219,7 @@ fn refuse_outcome(place: CellPlace<'_>, kind: &OutcomeKind, cell: &str) -> DataE
     }
 }
 
+/// The error of one cell.
 fn refuse(place: CellPlace<'_>, found: &str, expected: String, hint: String) -> DataError {
     let found = if found.is_empty() { "nothing".into() } else { found.chars().take(60).collect() };
     DataError::Cell { line: place.line, column: place.column.to_owned(), found, expected, hint }

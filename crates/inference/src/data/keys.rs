@@ -102,6 +102,7 @@ fn part_of(id: u64, key: u64, count: usize) -> usize {
     (first_word(&digest) % count as u64) as usize
 }
 
+/// The first eight bytes, as a number.
 fn first_word(digest: &[u8]) -> u64 {
     digest.iter().take(8).fold(0_u64, |word, byte| word << 8 | u64::from(*byte))
 }

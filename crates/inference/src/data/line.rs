@@ -79,6 +79,8 @@ impl<'a> Lines<'a> {
         (0..self.ends.len()).map(move |cell| self.text[start(cell)..self.ends[cell]].trim_ascii())
     }
 
+    /// Splits the line at commas outside quotes. A quote opens a cell only at its beginning; two quotes
+    /// inside a quoted cell are one.
     fn split(&mut self) {
         self.text.clear();
         self.ends.clear();
@@ -104,6 +106,7 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// A file that ends in the middle, or a broken archive.
 fn unreadable(error: std::io::Error) -> DataError {
     DataError::Table { line: None, what: error.to_string() }
 }

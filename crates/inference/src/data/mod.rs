@@ -1,4 +1,46 @@
 //! From a file's bytes to encoded rows at their sites: schema, table, encoding, splits, partitions.
+//!
+//! | step | type | file |
+//! |---|---|---|
+//! | what columns mean, in public constants | [`Schema`] | `schema` |
+//! | lines of a CSV, gzipped or not | `Lines` | `line` |
+//! | one line to one encoded row | [`RowReading`] | `encode` |
+//! | a whole table | [`Encoded`], [`read`] | `table` |
+//! | encoded rows, stored hybrid | [`Rows`], [`Row`] | `rows` |
+//! | what tells rows apart | [`RowKeys`], [`RecordId`] | `keys` |
+//! | which rows are held out | [`Split`] | `split` |
+//! | which rows go to which client | [`Partition`] | `partition` |
+//! | sites with their rows | [`Federation`], [`Site`], [`Shard`] | `federation`, `shard` |
+//!
+//! Nothing is estimated from rows: centres, scales, bounds and levels are constants of the schema. A
+//! study reads strictly and stops at the first cell that the schema does not cover. An agent reads
+//! leniently, because an error or a count would tell about a row ([`RowReading`]).
+//!
+//! # Examples
+//! A small table, encoded and dealt to two sites:
+//! ```
+//! use inference::{Federation, Partition, RowReading, Schema, Split, read};
+//! use std::collections::BTreeMap;
+//!
+//! let schema = Schema::from_toml(r#"
+//!     outcome = { column = "ill", levels = ["no", "yes"] }
+//!     column = [
+//!         { name = "age", kind = "numeric", centre = 50, scale = 10, bounds = [0, 110] },
+//!         { name = "ward", kind = "category", levels = ["a", "b"] },
+//!         { name = "site", kind = "ignore" },
+//!     ]
+//! "#)?;
+//! let csv = "site,age,ward,ill\nnorth,60,a,yes\nnorth,40,b,no\nsouth,70,b,yes\nsouth,30,a,no\n";
+//! let table = read(csv.as_bytes(), &schema, true, &["site"], RowReading::Strict)?;
+//! assert_eq!(table.inputs, ["age", "ward=a", "ward=b", "intercept"]);
+//! assert_eq!(table.rows.row(0).to_dense(4), [1.0, 1.0, 0.0, 1.0]);
+//!
+//! let by_site = Partition::Column { column: "site".into(), at_most: BTreeMap::new() };
+//! let federation = Federation::new(&table, &Split::Rows { test: 1 }, &by_site, 7)?;
+//! assert_eq!(federation.sites.iter().map(|site| site.name.as_str()).collect::<Vec<_>>(), ["north", "south"]);
+//! assert_eq!(federation.test.len(), 1);
+//! # Ok::<(), inference::DataError>(())
+//! ```
 
 mod draw;
 mod encode;

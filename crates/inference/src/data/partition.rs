@@ -1,4 +1,8 @@
-//! Which rows go to which client.
+//! Which rows go to which client, in a simulation.
+//!
+//! Real federations have no partition: each site has its own file. A simulation deals the rows of one
+//! table to clients, evenly, by a column such as a hospital, or with skewed sizes and classes as in the
+//! papers. Dealing follows from the seed alone.
 
 use crate::data::draw::{Purpose, shuffle, whole};
 use crate::data::encode::is_missing;
@@ -90,6 +94,7 @@ impl Partition {
     }
 }
 
+/// Rows in a drawn order, cut into pieces whose sizes differ by at most one.
 fn even(clients: usize, train: &[usize], seed: u64) -> Result<Vec<Dealt>, DataError> {
     if clients == 0 || clients > train.len() {
         return Err(too_many(clients, train.len()));
@@ -110,6 +115,7 @@ fn even_sizes(clients: usize, n: usize) -> impl Iterator<Item = usize> {
     (0..clients).map(move |client| n / clients + usize::from(client < n % clients))
 }
 
+/// More clients than rows.
 fn too_many(clients: usize, rows: usize) -> DataError {
     let what = format!("{clients} clients for {rows} training rows: a client would have none");
     DataError::Partition { what, hint: format!("take between 1 and {rows} clients") }
@@ -164,6 +170,7 @@ fn cut(clients: &mut [Dealt], column: &str, at_most: &BTreeMap<String, usize>, s
     Ok(())
 }
 
+/// Rows in the order of the table.
 fn sorted(rows: &[usize]) -> Vec<usize> {
     let mut rows = rows.to_vec();
     rows.sort_unstable();
@@ -181,6 +188,8 @@ struct Sizes {
 }
 
 impl Skew {
+    /// Deals the rows: small clients first, from the front of each class's order; then large ones from what
+    /// is left, in an order of its own.
     fn clients(&self, outcomes: &[f64], train: &[usize], seed: u64) -> Result<Vec<Dealt>, DataError> {
         if let Some(row) = train.iter().find(|row| outcomes[**row] != 0.0 && outcomes[**row] != 1.0) {
             let what = format!("a skewed partition needs two classes, found an outcome of {}", outcomes[*row]);

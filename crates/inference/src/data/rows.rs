@@ -1,4 +1,8 @@
 //! Encoded rows, stored hybrid: a few dense numbers and a few positions that hold a one.
+//!
+//! One-hot codes make rows wide and almost empty. Products with a row touch what is stored only, and
+//! add up in a fixed order, so that results have the same bits on every machine and for every way to
+//! loop.
 
 use crate::{DataError, InputLayout, linalg};
 use std::fmt;

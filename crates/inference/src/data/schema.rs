@@ -1,4 +1,7 @@
-//! What a table's columns mean, in public constants: kinds, centres, scales, bounds, levels. Never taken from rows.
+//! What a table's columns mean, in public constants: kinds, centres, scales, bounds, levels.
+//!
+//! A schema is never taken from rows: scales and levels that were estimated from them would leak. Take
+//! them from a code book, from medical ranges, or from a charged query.
 
 mod keys;
 mod typed;
@@ -80,7 +83,7 @@ pub struct Column {
     pub kind: Kind,
 }
 
-/// What a column is.
+/// What a column is, hence which inputs it becomes: one number, a one among levels, or none.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     /// A number, standardised by public constants.

@@ -1,4 +1,7 @@
-//! Which rows are held out.
+//! Which rows are held out, in a simulation.
+//!
+//! Scores are computed on held-out rows only. The draw follows from the seed; a study may fix a seed
+//! for the split, so that all runs hold out the same rows.
 
 use crate::data::draw::{Purpose, shuffle, whole};
 use crate::data::nearest::nearest;
@@ -92,6 +95,7 @@ fn drawn(n: usize, held_out: usize, seed: u64) -> Result<(Vec<usize>, Vec<usize>
     Ok((train, order))
 }
 
+/// A column that puts all rows on one side.
 fn one_sided(column: &str, level: &str, values: &[String], none: bool) -> DataError {
     let what = if none { "no row has" } else { "every row has" };
     let hint = match nearest(level, values.iter().map(String::as_str)) {

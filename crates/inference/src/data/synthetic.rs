@@ -85,6 +85,7 @@ impl SyntheticMixture {
     }
 }
 
+/// A generator of its own for synthetic data: the same seed elsewhere gives other numbers.
 fn generator(seed: u64) -> ChaCha20Rng {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -112,6 +113,7 @@ fn dealt(
     Ok(Federation { sites, test: rows(held_out)? })
 }
 
+/// Rows of the law, with these coefficients.
 fn rows(count: usize, effects: &[f64], deviation: f64, rng: &mut ChaCha20Rng) -> Result<Rows, DataError> {
     let d = effects.len();
     let mut rows = Rows::new(d, d)?;

@@ -1,4 +1,8 @@
 //! Reading a table: comma-separated text with a header, gzipped or not, into encoded rows.
+//!
+//! Two readings share this code. Strict: for studies, any doubt is an error with its line. Lenient: for
+//! agents, one line makes exactly one row whatever it holds, so that neighbouring files make
+//! neighbouring tables.
 
 use crate::data::encode::{Encoder, RowReading, is_missing, level};
 use crate::data::keys::{RecordId, RowKeys};
@@ -16,7 +20,8 @@ const MOST_HEADER: u64 = 1 << 20;
 /// The header's line, and the first after it.
 pub(super) const FIRST_ROW: u64 = 2;
 
-/// A table after encoding. Its `Debug` shows no cell.
+/// A table after encoding: rows, and what tells them apart. Cells are kept as text only where a study asks for a column, to split
+/// or partition by it. Its `Debug` shows no cell.
 #[derive(Clone, PartialEq)]
 pub struct Encoded {
     /// The rows.
@@ -123,6 +128,7 @@ struct Selection<'a> {
 }
 
 impl<'a> Selection<'a> {
+    /// The selection of this schema, before any line.
     fn of(schema: &'a Schema) -> Self {
         Self { only: schema.only(), taken: false, seen: BTreeSet::new() }
     }
@@ -162,6 +168,8 @@ pub fn agree(header: &[String], schema: &Schema, keep: &[&str]) -> Result<(), Da
     Places::of(header, schema, keep, RowReading::Strict).map(|_| ())
 }
 
+/// The header's names. Refused: an empty header, an open quote, columns that are not set apart by
+/// commas, and a name that is there twice.
 pub(super) fn names(lines: &mut Lines<'_>) -> Result<Vec<String>, DataError> {
     let broken = |what: String| Err(DataError::Table { line: Some(1), what });
     if !lines.advance()? || lines.is_blank() {
@@ -197,6 +205,11 @@ struct Places {
 }
 
 impl Places {
+    /// Where the header has the columns of the schema and those to keep.
+    ///
+    /// # Errors
+    /// A column that is not in the file; in a strict reading one of the file that the schema does not name;
+    /// and a record id among the columns to keep, because ids stay in their file.
     fn of(header: &[String], schema: &Schema, keep: &[&str], reading: RowReading) -> Result<Self, DataError> {
         let find = |name: &str| header.iter().position(|other| other == name);
         let must = |name: &str| find(name).ok_or_else(|| lacking(name, header));
@@ -227,6 +240,7 @@ impl Places {
     }
 }
 
+/// A column that the header does not have, with the one that may be meant.
 fn lacking(name: &str, header: &[String]) -> DataError {
     let close = nearest(name, header.iter().map(String::as_str));
     let hint = match close {
@@ -252,6 +266,7 @@ struct Records {
 }
 
 impl Records {
+    /// Adds the id of one row.
     fn push(&mut self, line: u64, column: &str, cell: &str) -> Result<(), DataError> {
         if self.reading == RowReading::Strict {
             let refuse = |what: String| Err(DataError::Record { line, column: column.to_owned(), what });

@@ -184,6 +184,7 @@ impl TrustedParty {
     }
 }
 
+/// Its word in a study.
 fn unit_word(unit: Unit) -> &'static str {
     match unit {
         Unit::Example => "example",
@@ -191,6 +192,7 @@ fn unit_word(unit: Unit) -> &'static str {
     }
 }
 
+/// Its word in a study.
 fn relation_word(relation: Adjacency) -> &'static str {
     match relation {
         Adjacency::Substitute => "substitute",
@@ -199,6 +201,7 @@ fn relation_word(relation: Adjacency) -> &'static str {
 }
 
 impl<T: Copy + PartialEq> Allowed<T> {
+    /// Refuses a value that is not among those allowed, with the reason and the values that are.
     fn check(
         &self,
         found: T,

@@ -1,4 +1,8 @@
 //! Proper Gaussian distributions: moments, divergence, entropy, draws.
+//!
+//! A value of [`Gaussian`] is proper by construction: constructors return `None` for a mean that is not
+//! finite or a covariance that is not positive definite. Independent coordinates are kept as variances,
+//! others by the Cholesky factor of the precision.
 
 use crate::data::{Row, Rows};
 use crate::draws;
@@ -13,6 +17,7 @@ pub struct Gaussian {
     spread: Spread,
 }
 
+/// How the covariance is kept.
 #[derive(Debug, Clone, PartialEq)]
 enum Spread {
     /// Variances.
@@ -21,10 +26,12 @@ enum Spread {
     Full(Vec<f64>),
 }
 
+/// Whether all are finite numbers.
 fn all_finite(values: &[f64]) -> bool {
     values.iter().all(|v| v.is_finite())
 }
 
+/// Whether all are finite numbers over 0.
 fn all_positive(values: &[f64]) -> bool {
     values.iter().all(|v| *v > 0.0 && v.is_finite())
 }
@@ -63,6 +70,7 @@ impl Gaussian {
         Self::of_factor(mean, factor)
     }
 
+    /// The Gaussian of a mean and a factor of the precision; none where a variance is no number.
     fn of_factor(mean: Vec<f64>, factor: Vec<f64>) -> Option<Self> {
         let q = Self { mean, spread: Spread::Full(factor) };
         (all_finite(&q.mean) && all_positive(&q.variances())).then_some(q)
@@ -209,6 +217,7 @@ pub struct Projections<'a> {
     variance: Variance<'a>,
 }
 
+/// What the variances of many xᵀθ share.
 #[derive(Debug)]
 enum Variance<'a> {
     Diagonal(&'a [f64]),
@@ -237,6 +246,7 @@ impl Projections<'_> {
         (mean, variance)
     }
 
+    /// xᵀΣx, at least 0 whatever rounding does.
     fn variance(&self, row: &Row<'_>) -> f64 {
         match &self.variance {
             Variance::Diagonal(variances) => row.dot_squared(variances),

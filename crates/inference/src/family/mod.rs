@@ -1,7 +1,29 @@
 //! Gaussian families in natural parameters.
 //!
-//! η = (Λμ, −½Λ): first the d coordinates of Λμ, then the precision. Mean-field: −½Λⱼⱼ for each j. Full: for each pair
-//! i ≥ j in row order, −½Λᵢᵢ on the diagonal and −Λᵢⱼ off it, so that η·T(θ) = Σ η₁ᵢθᵢ + Σ_{i≥j} η₂ᵢⱼθᵢθⱼ.
+//! η = (Λμ, −½Λ): first the d coordinates of Λμ, then the precision. Mean-field: −½Λⱼⱼ for each j. Full:
+//! for each pair i ≥ j in row order, −½Λᵢᵢ on the diagonal and −Λᵢⱼ off it, so that
+//! η·T(θ) = Σ η₁ᵢθᵢ + Σ_{i≥j} η₂ᵢⱼθᵢθⱼ.
+//!
+//! Products of densities are sums of natural parameters. That is why factors add up, why a client's
+//! change can be clipped as one vector, and why totals can be exact integers. A factor need not be a
+//! proper Gaussian; what is served always is ([`Family::repair`]).
+//!
+//! # Examples
+//! ```
+//! use inference::settings::Repair;
+//! use inference::{Family, Gaussian};
+//!
+//! let family = Family::MeanField { dimension: 2 };
+//! let q = Gaussian::new_diagonal(vec![1.0, -2.0], vec![0.5, 0.25]).expect("proper");
+//! let eta = family.natural(&q);
+//! assert_eq!(eta, [2.0, -8.0, -1.0, -2.0], "Λμ, then −½Λ");
+//! assert_eq!(family.gaussian(&eta), Some(q));
+//!
+//! let noisy = [2.0, -8.0, -1.0, 3.0];
+//! assert!(family.gaussian(&noisy).is_none(), "a negative precision");
+//! let served = family.repair(&noisy, &family.prior(1.0), Repair::Project);
+//! assert_eq!(served, [2.0, -8.0, -1.0, -0.5], "that of the prior in its place");
+//! ```
 
 mod gaussian;
 mod repair;

@@ -1,4 +1,8 @@
 //! Repair: from any numbers to natural parameters of a proper Gaussian.
+//!
+//! Noise can make a precision negative. Repair is the one named post-processing that makes a proper q of
+//! such numbers. It is applied to totals that were released, never to a client's share of a sum: a
+//! repaired share would make a sum that is not the mechanism which was accounted for.
 
 use super::{Family, as_natural, as_precision};
 use crate::linalg::{self, Eigen};
@@ -77,6 +81,7 @@ fn raise_eigenvalues(a: &[f64], least: f64, beside: f64, d: usize) -> Option<Vec
 /// Rounding errors of a decomposition for each row, relative to the largest entry: far more than there are.
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
 
+/// The largest absolute entry; 0 of none.
 fn largest(a: &[f64]) -> f64 {
     a.iter().fold(0.0, |m, v| v.abs().max(m))
 }

@@ -45,6 +45,7 @@ fn orthonormalise(rows: &mut [f64], d: usize) {
     }
 }
 
+/// Euclidean length.
 fn norm(x: &[f64]) -> f64 {
     x.iter().map(|v| v * v).sum::<f64>().sqrt()
 }

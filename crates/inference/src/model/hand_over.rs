@@ -5,6 +5,13 @@ use crate::data::Row;
 use privacy::PrivacyError;
 
 /// Hands one row's gradient to the sink: residual·xⱼ by μⱼ, and `by_log(j, xⱼ)` by log sⱼ.
+///
+/// For likelihoods of xᵀθ, whose gradient by μ is a multiple of the row. Only stored inputs are touched;
+/// where a sink does not look at deviations, their half is left as it is.
+///
+/// - `residual`: r, the expected derivative of log p by xᵀθ.
+/// - `by_log`: the derivative by log sⱼ for an input of this value.
+/// - `values`: a buffer that is reused from row to row.
 pub(super) fn hand_over(
     row: &Row<'_>,
     residual: f64,

@@ -1,4 +1,7 @@
-//! Linear regression with known noise: y = xᵀθ + N(0, noise).
+//! Linear regression with known noise: y = xᵀθ + N(0, s²).
+//!
+//! The one model whose posterior is a Gaussian: with a full covariance, sufficient statistics give it
+//! exactly, and every other method can be measured against it.
 
 use super::factor::{Pull, factor};
 use super::hand_over::hand_over;
@@ -12,13 +15,18 @@ use std::sync::Arc;
 use toml::{Table, Value};
 
 /// y = xᵀθ + noise; conjugate, so every expectation is exact.
+///
+/// - s²: [`Linear::noise_variance`], in units of the encoded outcome.
+/// - r = (y − xᵀμ)/s²: how a row pulls on xᵀθ.
+/// - 1/s²: the curvature of every row, whatever its inputs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Linear {
     /// Variance of the noise, positive.
     pub noise_variance: f64,
 }
 
-/// `kind = "linear"`
+/// `kind = "linear"`: the settings of [`Linear`]. Methods that learn the variance of the outcome
+/// replace it after a run ([`ModelSettings::with_outcome_variance`]).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LinearSettings {
     /// Variance of the noise, positive.

@@ -1,4 +1,13 @@
 //! Logistic regression: P(y = 1 | x, θ) = σ(xᵀθ).
+//!
+//! Under a Gaussian q, a = xᵀθ ~ N(m, v) with m = xᵀμ and v = xᵀΣx. All that learning needs are E σ(a)
+//! and E σ'(a). With σ(a) ≈ Σₖ wₖΦ(cₖa) (Monahan and Stefanski 1992) both are closed forms:
+//!
+//! ```text
+//! E σ(a)  = Σ wₖ Φ(zₖ),    E σ'(a) = Σ wₖ cₖ φ(zₖ)/√(1 + cₖ²v),    zₖ = cₖm/√(1 + cₖ²v)
+//! ```
+//!
+//! The error is at most 5.4e-6. Draws of θ are offered beside it, for comparison.
 
 use super::credible::credible;
 use super::factor::{Pull, factor};
@@ -40,7 +49,8 @@ pub enum Expectation {
     },
 }
 
-/// How E_q σ(xᵀθ) is taken for new rows.
+/// How E_q σ(xᵀθ) is taken for new rows. The three agree closely where q is narrow; where it is wide the
+/// mixture is the most exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub enum Predictive {
     /// In closed form, as [`Expectation::Mixture`].
@@ -55,7 +65,7 @@ pub enum Predictive {
     },
 }
 
-/// `kind = "logistic"`
+/// `kind = "logistic"`: the settings of [`Logistic`].
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct LogisticSettings {
     /// How expectations under q are taken while learning.
@@ -266,6 +276,8 @@ fn mean_over_draws(rows: &Rows, q: &Gaussian, draws: u32) -> Vec<f64> {
     mean
 }
 
+/// Gradients in closed form, row by row: first m and v of all rows, then both expectations in one loop
+/// that becomes vector code, then each row's gradient into the sink.
 fn by_mixture(
     rows: &Rows,
     which: &[usize],

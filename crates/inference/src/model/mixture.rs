@@ -1,4 +1,7 @@
 //! Two normal components with tied means: y ~ ½N(θ₁, v) + ½N(θ₁ + θ₂, v). Two modes, and no inputs.
+//!
+//! The test case of Paper II: the posterior has two modes, (θ₁, θ₂) and (θ₁ + θ₂, −θ₂), which no
+//! Gaussian serves. Samplers are measured against moments that are computed by quadrature.
 
 use super::quadrature::{Exact, moments};
 use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink};
@@ -56,7 +59,7 @@ const FEW_CELLS: usize = 64;
 /// How far from the outcomes' mean, in their deviations, parameters are looked for.
 const FAR: f64 = 10.0;
 
-/// Outcomes gathered into cells.
+/// Outcomes gathered into cells: their means and how many there are in each, and room for logarithms.
 struct Gathered {
     means: Vec<f64>,
     weights: Vec<f64>,
@@ -64,6 +67,7 @@ struct Gathered {
 }
 
 impl Gathered {
+    /// Cells of equal width from the least to the largest outcome; empty ones are left out.
     fn of(outcomes: &[f64], cells: usize) -> Self {
         let (low, high) = outcomes.iter().fold((f64::MAX, f64::MIN), |(low, high), y| (low.min(*y), high.max(*y)));
         let mut filled = vec![(0.0, 0.0); cells];
@@ -86,7 +90,7 @@ impl Gathered {
     }
 }
 
-/// `kind = "mixture"`
+/// `kind = "mixture"`: the settings of [`Mixture`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MixtureSettings {
     /// v, the variance of each component, positive.

@@ -1,4 +1,40 @@
 //! Models: a likelihood, its gradients under a Gaussian q, and its predictions.
+//!
+//! | model | likelihood | expectations under q |
+//! |---|---|---|
+//! | [`Linear`] | y = xᵀθ + N(0, s²) | exact |
+//! | [`Logistic`] | P(y = 1) = σ(xᵀθ) | closed form by a mixture of four normal distribution functions |
+//! | [`Softmax`] | P(y = k) ∝ exp(xᵀθₖ) | means over orthogonal draws of the logits |
+//! | [`Network`] | ReLU layers, logistic or softmax output | one draw of the weights for a batch |
+//! | [`Mixture`] | ½N(θ₁, v) + ½N(θ₁ + θ₂, v) | at one draw; exact moments by quadrature |
+//! | [`GeneralisedLinear`] | any function of xᵀθ, stated by a [`ResponseDistribution`] | as that states them |
+//!
+//! A [`Model`] says what it can do by [`Model::offers`]; methods state what they need. Gradients go
+//! into a [`Sink`]: the clipped sum on its way to a gate, or a plain sum where nothing is released.
+//! Models are made from settings ([`ModelSettings`]), which a study reads and a posterior stores.
+//!
+//! # Examples
+//! Settings from a study, a model from the settings, and a prediction from a posterior:
+//! ```
+//! use inference::describe::Registry;
+//! use inference::{Gaussian, Prediction, Row, Rows, StudyModel, restored, stored};
+//!
+//! let registry = Registry::standard();
+//! let table = toml::from_str("kind = \"logistic\"\nprior = { precision = 0.5 }")?;
+//! let study = StudyModel::read(&table, &registry).map_err(|all| all[0].what.clone())?;
+//! assert_eq!(study.describe(), "logistic, with intercept, prior precision 0.5");
+//!
+//! let model = study.settings.build(Some(2), 0);
+//! let mut rows = Rows::new(2, 2)?;
+//! rows.push(Row { numbers: &[1.0, 1.0], ones: &[], outcome: 1.0 })?;
+//! let q = Gaussian::new_diagonal(vec![2.0, -2.0], vec![0.1, 0.1]).ok_or("improper")?;
+//! let Prediction::Probability(p) = model.predict(&rows, &q)[0] else { return Err("no probability".into()) };
+//! assert!((p - 0.5).abs() < 1e-9, "xᵀθ has mean 0");
+//!
+//! let again = restored(&stored(study.settings.as_ref()), &registry).map_err(|conflict| conflict.what)?;
+//! assert_eq!(again.describe(), "logistic");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod credible;
 mod factor;
@@ -46,6 +82,8 @@ pub struct Point<'a> {
 }
 
 /// Takes one gradient for each row, by the means and by the log deviations.
+///
+/// Values are sparse: the numbers of a row come first, in their order, then the values at `positions`.
 pub trait Sink {
     /// Adds the gradient of one row. Half of the values are by the means: one for each dense input, one for each of these
     /// positions; the other half likewise by the log deviations. All else is zero.
@@ -186,6 +224,11 @@ impl fmt::Debug for Slopes {
 const NO_SPREAD: f64 = 1e-300;
 
 /// A likelihood p(y | x, θ).
+///
+/// Required are the number of parameters, the offers, log-likelihoods, gradients under a mean-field q,
+/// natural statistics, and predictions. The other methods have defaults that say "not offered"; a model
+/// overrides those that its offers promise. A model sees rows, and returns numbers that are private
+/// until a gate has noised them.
 pub trait Model: fmt::Debug + Send + Sync {
     /// Number of parameters for rows of this width.
     fn parameters(&self, width: usize) -> usize;

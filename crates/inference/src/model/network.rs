@@ -1,4 +1,9 @@
 //! Bayesian neural networks: ReLU layers, and a logistic or softmax output.
+//!
+//! One hidden layer of 50 units is the network of Heikkilä et al. 2022. Every weight has a mean and a
+//! deviation; a batch sees one draw of all weights. A row's gradient is an outer product for each layer,
+//! of which the norm follows from two short vectors: clipping needs no gradient of a single row
+//! (`docs/maths/ghost-clipping.md`).
 
 use super::pass::{Pass, weights};
 use super::settings::{DRAWS, by_draws, draws_value};
@@ -43,6 +48,7 @@ pub enum Output {
 /// Means that learning starts from are uniform up to this in size, and of this variance, as in section 5 of Heikkilä et al.
 /// 2022: with the prior's wide q one draw of the weights says nothing, and with equal means hidden units stay alike.
 const INITIAL_SIZE: f64 = 0.1;
+/// Variance of the start, of every weight.
 const INITIAL_VARIANCE: f64 = 1e-3;
 
 /// Rows that pass at once where all are asked for.
@@ -52,6 +58,7 @@ const AT_ONCE: usize = 512;
 const STATISTICS_DRAWS: u64 = 8;
 
 impl Output {
+    /// Outputs of the last layer.
     fn size(self) -> usize {
         match self {
             Self::Binary => 1,
@@ -71,6 +78,7 @@ impl Output {
         }
     }
 
+    /// Outputs become probabilities, row by row.
     fn probabilities(self, outputs: &mut [f64]) {
         match self {
             Self::Binary => outputs.iter_mut().for_each(|a| *a = sigmoid(*a)),
@@ -78,6 +86,7 @@ impl Output {
         }
     }
 
+    /// log p of one row's outcome, from its outputs.
     fn log_likelihood(self, outputs: &[f64], outcome: f64) -> f64 {
         match self {
             Self::Binary => {
@@ -105,7 +114,7 @@ impl Network {
     }
 }
 
-/// `kind = "network"`
+/// `kind = "network"`: the settings of [`Network`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NetworkSettings {
     /// Sizes of the hidden layers.

@@ -1,4 +1,8 @@
 //! One pass of a batch through a network of ReLU layers, forwards and back.
+//!
+//! Forwards: aₗ₊₁ = ReLU(Wₗ aₗ), the last layer without the ReLU. Back: deltas of a layer are those of
+//! the next one, times its weights, where the unit was active. The gradient of a row by Wₗ is
+//! aₗ ⊗ deltaₗ; both halves are handed over as they are, and no such product is formed here.
 
 use crate::data::Rows;
 use privacy::{Inputs, Layer};
@@ -50,6 +54,9 @@ impl Pass {
     }
 
     /// Outputs of the last layer, row by row, with weights θ.
+    ///
+    /// - `sizes`: inputs, hidden layers, outputs.
+    /// - `theta`: all weights, layer after layer.
     pub(super) fn forward(&mut self, sizes: &[usize], theta: &[f64]) -> &mut [f64] {
         let depth = sizes.len() - 1;
         self.outputs.resize(depth, Vec::new());
@@ -81,6 +88,9 @@ impl Pass {
     }
 
     /// Derivatives by the outputs of every layer, from those by the last one's, which stand in its outputs.
+    ///
+    /// To be called after [`Pass::forward`] with the same weights, with derivatives by the last outputs in
+    /// their place.
     pub(super) fn backward(&mut self, sizes: &[usize], theta: &[f64]) {
         let depth = sizes.len() - 1;
         self.deltas.resize(depth, Vec::new());

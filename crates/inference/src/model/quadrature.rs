@@ -58,6 +58,7 @@ struct QuadratureGrid {
 }
 
 impl QuadratureGrid {
+    /// The density on a grid over the box.
     fn of(mut log_density: impl FnMut([f64; 2]) -> f64, within: Box2) -> Self {
         let places = (0..=STEPS).flat_map(|i| (0..=STEPS).map(move |k| [i, k]));
         let mut logs: Vec<f64> = places.map(|place| log_density(at(&within, place))).collect();

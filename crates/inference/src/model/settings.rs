@@ -1,4 +1,7 @@
 //! A model as a study states it: its settings, its stored form, the names of its coefficients.
+//!
+//! `[model]` names a kind, whose keys stand beside it, an intercept and a prior. What a posterior file
+//! stores is the same keys ([`stored`]), so that a prediction builds the same model ([`restored`]).
 
 use super::Model;
 use crate::data::{OutcomeKind, Schema};
@@ -110,6 +113,7 @@ pub const MODEL_KEYS: &[Key] = &[
         .otherwise(Otherwise::Follows("{ precision = 1.0 }")),
 ];
 
+/// `prior`
 const PRIOR: &[Key] = &[Key::new("precision", ValueKind::Positive, "1.0")
     .about("one over the prior's variance")
     .otherwise(Otherwise::Number(1.0))];

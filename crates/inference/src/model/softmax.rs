@@ -1,4 +1,11 @@
 //! Softmax regression: P(y = k | x, θ) = exp aₖ / Σ exp aₗ, aₖ = xᵀθₖ.
+//!
+//! There is no closed form of E softmax. Under q the K logits of a row are jointly Gaussian, so that
+//! expectations are taken over K numbers, not over all coefficients: means over a few orthogonal draws
+//! (`frames`), which are exactly normal and cancel each other's odd terms.
+//!
+//! - rₖ = [y = k] − E pₖ: the residual of class k.
+//! - H = E[diag p − ppᵀ]: the curvature of a row's logits.
 
 use super::frame::frames;
 use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink, Slopes};
@@ -26,6 +33,7 @@ pub struct Softmax {
 
 /// Frames of 2K draws while learning, and for new rows.
 const LEARNING: usize = 1;
+/// Frames where q is looked at once: for new rows and statistics.
 const PREDICTING: usize = 8;
 
 /// Draws for new rows and statistics are always the same.
@@ -72,7 +80,7 @@ pub(super) fn log_probability(logits: &[f64], outcome: f64) -> f64 {
     logits.iter().enumerate().find(|(k, _)| *k as f64 == outcome).map_or(f64::NEG_INFINITY, |(_, a)| of(a))
 }
 
-/// `kind = "softmax"`
+/// `kind = "softmax"`: it has no settings; the number of classes is that of the outcome's levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct SoftmaxSettings;
 
@@ -297,6 +305,7 @@ struct Logits<'a> {
 }
 
 impl<'a> Logits<'a> {
+    /// The logits under q, with `count` frames of fixed draws.
     fn new(q: &'a Gaussian, classes: usize, count: usize) -> Self {
         let mut draws = Vec::new();
         frames(classes, count, FIXED_SEED, &mut draws);

@@ -59,6 +59,7 @@ impl Costs {
         Ok(self.spent.get(key, || self.counted(work))?)
     }
 
+    /// Counts what was worked out, for tests that nothing is costed twice.
     fn counted<T>(&self, work: impl FnOnce() -> T) -> T {
         self.worked_out.fetch_add(1, Ordering::Relaxed);
         work()
@@ -76,6 +77,7 @@ impl<T> Default for Memo<T> {
 }
 
 impl<T: Clone> Memo<T> {
+    /// The answer to a question; worked out by the first who asks, while others wait.
     fn get(&self, key: Vec<u8>, work: impl FnOnce() -> T) -> T {
         let answer = self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
         answer.get_or_init(work).clone()

@@ -1,4 +1,8 @@
 //! How many updates of a client fit its budget, and what they cost in all.
+//!
+//! Two cases. With calibrated noise all updates that are asked for fit, by the choice of z. With a given
+//! multiplier, or a test whose noise is fixed by its batch, the number of updates is searched for: the
+//! largest whose certified (or claimed) ε is at most what is granted.
 
 use super::{ClientPlan, ClientTerms, Costing, PlannedStage, after, certifier, times};
 use crate::RunError;

@@ -199,22 +199,27 @@ impl Sums {
 struct Complex(f64, f64);
 
 impl Complex {
+    /// The product of two complex numbers.
     fn times(self, other: Self) -> Self {
         Self(self.0 * other.0 - self.1 * other.1, self.0 * other.1 + self.1 * other.0)
     }
 
+    /// Times a real number.
     fn scaled(self, by: f64) -> Self {
         Self(self.0 * by, self.1 * by)
     }
 
+    /// The difference.
     fn less(self, other: Self) -> Self {
         Self(self.0 - other.0, self.1 - other.1)
     }
 
+    /// The absolute value.
     fn size(self) -> f64 {
         (self.0 * self.0 + self.1 * self.1).sqrt()
     }
 
+    /// One over it.
     fn inverse(self) -> Self {
         let squared = self.0 * self.0 + self.1 * self.1;
         Self(self.0 / squared, -self.1 / squared)

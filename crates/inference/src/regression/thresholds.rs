@@ -97,6 +97,7 @@ fn median(values: &mut [f64]) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::INFINITY)
 }
 
+/// Thresholds that are tried, evenly spaced.
 fn grid() -> impl Iterator<Item = f64> {
     (0..GRID).map(|k| ENDS[0] + (ENDS[1] - ENDS[0]) * k as f64 / (GRID - 1) as f64)
 }

@@ -122,34 +122,43 @@ const BATCH_KEYS: [Key; 2] = [
     .otherwise(Otherwise::Word("all")),
 ];
 
+/// `local.steps`
 const STEPS: Key =
     Key::new("steps", ValueKind::AT_LEAST_ONE, "10").about("steps of one update").otherwise(Otherwise::Number(1.0));
 
+/// `local.learning_rate`
 const LEARNING_RATE: Key =
     Key::new("learning_rate", ValueKind::Positive, "0.05").about("step size").otherwise(Otherwise::Number(1.0));
 
+/// `local.keep_state`
 const KEEP_STATE: Key = Key::new("keep_state", ValueKind::Flag, "true")
     .about("whether moments of the optimiser are kept from one update of a client to its next")
     .otherwise(Otherwise::Flag(false));
 
+/// `local.chart`
 const CHART: Key = Key::new("chart", ValueKind::Word(&["log-deviation", "log-variance"]), "\"log-deviation\"")
     .about("coordinates of the spread that the optimiser moves")
     .otherwise(Otherwise::Word("log-deviation"));
 
+/// `local.gradients`
 const GRADIENTS: Key = Key::new("gradients", ValueKind::Word(&["full", "aligned"]), "\"full\"")
     .about("which gradients are released: by means and log standard deviations, or by means alone")
     .otherwise(Otherwise::Word("full"));
 
+/// `local.optimiser`
 const OPTIMISER: Key =
     Key::new("optimiser", ValueKind::Word(&["sgd", "adagrad", "adam", "natural"]), "\"adam\"").about("how q moves");
 
+/// Keys of noisy steps on drawn rows.
 const LOCAL_KEYS: &[Key] =
     &[STEPS, BATCH_KEYS[0], BATCH_KEYS[1], OPTIMISER, LEARNING_RATE, KEEP_STATE, CHART, GRADIENTS];
 
+/// `local.batch` of a search on all rows: it may be stated.
 const ALL_ROWS: Key = Key::new("batch", ValueKind::Word(&["all"]), "\"all\"")
     .about("this solver uses all rows in every step")
     .otherwise(Otherwise::Word("all"));
 
+/// `local.rate`, there to be refused with its reason.
 const NO_RATE: Key = Key::new("rate", ValueKind::Refused("this solver uses all rows in every step"), "1.0")
     .about("nothing: this solver uses all rows in every step")
     .optional();

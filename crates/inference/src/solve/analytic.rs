@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// the server repairs the total, so that noise of many clients averages out first.
 ///
 /// With s² the known variance of the outcome, the factor that unclipped statistics give is exact:
-/// Λ = Σxxᵀ/s² and Λμ = Σxy/s². Clipping biases it towards the prior; noise makes it vary.
+/// Λ = Σxxᵀ/s² and Λμ = Σxy/s². Clipping shrinks it; noise makes it vary.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Analytic;
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Section 4.2.3 of Sharma's thesis. Which of the two is next follows from how much was charged: the ledger's plan
 /// has both, in this order, and the terms of an answer say where in it the answer is.
 ///
-/// Analytic updates are cheap and crude: they bring q near the posterior of a linear model for a small
+/// Analytic updates are cheap and crude: they bring q near the posterior of a linear model for a
 /// share of the budget. Gradients then refine it without the error that clipped statistics leave.
 #[derive(Debug, Clone, Serialize)]
 pub struct Hybrid {
@@ -26,6 +26,7 @@ pub struct Hybrid {
     pub descend: Descend,
 }
 
+/// `opening`
 const OPENING: &[Key] = &[
     Key::new("updates", ValueKind::AT_LEAST_ONE, "5").about("analytic updates of each client"),
     Key::new("share", ValueKind::Share, "0.5").about("their share of the budget"),

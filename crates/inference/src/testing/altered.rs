@@ -1,4 +1,8 @@
-//! Protocols that differ from another one in how clients answer or how answers are folded, and a gate that shuts.
+//! Protocols that differ from another one in how clients answer or how answers are folded, and a gate
+//! that shuts.
+//!
+//! Laws use them to spoil one thing and look whether the rest holds: a client that is absent, an answer
+//! that is lost after its charge, a gate that refuses in the middle of an update.
 
 use crate::algorithm::{Answers, Folded, Natural, Protocol};
 use crate::{ClientView, RunError, Stage};
@@ -96,6 +100,7 @@ pub struct Shutting<'a> {
 }
 
 impl Shutting<'_> {
+    /// One release less; refused where none is left.
     fn pass(&mut self) -> Result<(), PrivacyError> {
         self.left = self.left.checked_sub(1).ok_or(PrivacyError::ReceiptSpent { covered: 0 })?;
         Ok(())

@@ -60,6 +60,7 @@ pub fn releases_what_it_describes(method: &Method, model: &Arc<dyn Model>) {
     assert!(answers.into_inner().is_ok_and(|answers| answers > 0), "{}: nobody answered", method.name);
 }
 
+/// The sums that passed, against the description of their stage.
 fn is_as_described(name: &str, described: &Release, seen: &[Shape], rows: u64) {
     assert_eq!(seen.len() as u64, described.sums, "{name}: another number of sums than described");
     for shape in seen {

@@ -29,6 +29,7 @@ impl Link for Lossy {
     }
 }
 
+/// The factors that clients remember.
 fn factors(drive: &Drive<'_>) -> Vec<Total> {
     let factor = |client: &Client<'_>| {
         let memory: Option<Released<Remembered>> = postcard::from_bytes(client.memory()).ok()?;

@@ -1,5 +1,10 @@
-//! Record-play on random neighbouring data sets: no input of a method moves beyond its declared sensitivity, and given the same
-//! releases both worlds send the same bytes and warn of the same things.
+//! Record-play on random neighbouring data sets: no input of a method moves beyond its declared
+//! sensitivity, and given the same releases both worlds send the same bytes and warn of the same things.
+//!
+//! The first world is run and its releases are recorded. The second world, which differs in one unit, is
+//! run with the same releases: its noise is what is left of the release after its own sum. If the method
+//! is what it says, every one of its sums is within the declared sensitivity of the first world's, and
+//! nothing else that it sends differs. A method with a private state between rounds fails this law.
 
 use super::{Altered, Reply, rng, rows, simulation, site_of_records, unlimited};
 use crate::algorithm::Protocol;

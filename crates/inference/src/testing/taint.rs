@@ -1,4 +1,9 @@
-//! Taint: at a gate that makes marks of everything, whatever a client sends and remembers is a function of the marks alone.
+//! Taint: at a gate that makes marks of everything, whatever a client sends and remembers is a function
+//! of the marks alone.
+//!
+//! Types exclude a release without a gate, but not a number that was computed beside it. Here the gate
+//! releases a fixed number in place of every sum. Two sites with different rows must then send and
+//! remember the same bytes; where they do not, something private went past the gate.
 
 use super::{built, rows, simulation, site, sites};
 use crate::release::Numbers;

@@ -70,6 +70,7 @@ pub fn moves(before: &[f64], now: &[f64], deviations: &[f64]) -> Vec<f64> {
     distances.zip(deviations).map(|(distance, deviation)| distance / deviation).collect()
 }
 
+/// The name of a parameter, or its number.
 fn name(names: &[String], place: usize) -> String {
     names.get(place).cloned().unwrap_or_else(|| format!("θ{}", place + 1))
 }

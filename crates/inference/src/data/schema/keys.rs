@@ -2,11 +2,14 @@
 
 use crate::describe::{Key, Otherwise, ValueKind};
 
+/// Least and largest value.
 const BOUNDS: ValueKind = ValueKind::Numbers { length: 2 };
 
+/// `missing = { fill = … }` of a numeric column.
 const FILL: &[Key] =
     &[Key::new("fill", ValueKind::ANY_NUMBER, "0.0").about("the number that stands for a missing one")];
 
+/// `outcome`: classes have levels, a number has bounds.
 pub(super) const OUTCOME: &[Key] = &[
     Key::new("column", ValueKind::Text, "\"ill\"").about("the column that is learnt"),
     Key::new("levels", ValueKind::Texts, "[\"no\", \"yes\"]")
@@ -26,6 +29,7 @@ pub(super) const OUTCOME: &[Key] = &[
         .otherwise(Otherwise::Follows("a row without an outcome is refused")),
 ];
 
+/// One entry of `column`. Which of its keys are needed depends on `kind`.
 pub(super) const COLUMN: &[Key] = &[
     Key::new("name", ValueKind::Text, "\"age\"").about("the column's name in the header"),
     Key::new("kind", ValueKind::Word(&["numeric", "category", "ignore"]), "\"numeric\"")

@@ -1,4 +1,7 @@
 //! A schema as typed in TOML, and the checks that make it one as meant.
+//!
+//! Types that end in `AsTyped` mirror the file; each has a function `meant` that checks it and makes the
+//! type of [`super`]. Errors say on which line of the file they were found.
 
 use super::{Column, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, Schema};
 use crate::DataError;
@@ -86,6 +89,7 @@ struct SchemaAsTyped {
     column: Vec<Spanned<ColumnAsTyped>>,
 }
 
+/// `outcome`: `levels` of classes, or the constants of a number.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OutcomeAsTyped {
@@ -97,6 +101,7 @@ struct OutcomeAsTyped {
     missing: Option<String>,
 }
 
+/// One column. Which of these may be there depends on `kind`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ColumnAsTyped {
@@ -110,6 +115,7 @@ struct ColumnAsTyped {
     missing: Option<MissingAsTyped>,
 }
 
+/// `missing = "flag"`, or `missing = { fill = 0.0 }`.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum MissingAsTyped {
@@ -117,23 +123,26 @@ enum MissingAsTyped {
     Fill { fill: f64 },
 }
 
-/// Something wrong in a place that is not known yet.
+/// Something wrong in a place that is not known yet; [`Wrong::at`] adds the line.
 struct Wrong {
     what: String,
     hint: String,
 }
 
 impl Wrong {
+    /// What is wrong, and what to do about it.
     fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { what: what.into(), hint: hint.into() }
     }
 
+    /// The error, with its line.
     fn at(self, line: usize) -> DataError {
         DataError::Schema { line: Some(line), what: self.what, hint: self.hint }
     }
 }
 
 impl OutcomeAsTyped {
+    /// Classes need two levels at least, a number its bounds: an unbounded outcome could not be clipped.
     fn meant(self) -> Result<Outcome, Wrong> {
         let drop_missing = match self.missing.as_deref() {
             None => false,
@@ -162,6 +171,7 @@ impl OutcomeAsTyped {
 }
 
 impl ColumnAsTyped {
+    /// The column by its kind; a word that is no kind is answered with the nearest one.
     fn meant(self) -> Result<Column, Wrong> {
         let kind = match self.kind.as_str() {
             "numeric" => self.numeric()?,
@@ -177,6 +187,7 @@ impl ColumnAsTyped {
         Ok(Column { name: self.name, kind })
     }
 
+    /// A number needs `centre` and `scale`; where a missing cell has no rule, it is refused.
     fn numeric(&self) -> Result<Kind, Wrong> {
         self.refuse("levels", self.levels.is_some(), "only a category has levels")?;
         let (Some(centre), Some(scale)) = (self.centre, self.scale) else {
@@ -197,6 +208,7 @@ impl ColumnAsTyped {
         Ok(Kind::Numeric(checked_numeric(&self.name, numeric)?))
     }
 
+    /// A category needs its levels, all of them: they are inputs whether a row has them or not.
     fn category(&self) -> Result<Kind, Wrong> {
         let numeric = self.centre.is_some() || self.scale.is_some() || self.bounds.is_some() || self.log.is_some();
         self.refuse("constants of a number", numeric, "a category has levels only")?;
@@ -216,6 +228,7 @@ impl ColumnAsTyped {
         Ok(Kind::Category { levels, missing_level })
     }
 
+    /// An ignored column has a name and nothing else.
     fn ignored(&self) -> Result<Kind, Wrong> {
         let any = self.levels.is_some() || self.centre.is_some() || self.scale.is_some() || self.bounds.is_some();
         let any = any || self.log.is_some() || self.missing.is_some();
@@ -223,6 +236,7 @@ impl ColumnAsTyped {
         Ok(Kind::Ignore)
     }
 
+    /// Refuses keys that a column of this kind cannot have.
     fn refuse(&self, what: &str, present: bool, hint: &str) -> Result<(), Wrong> {
         let what = format!("{} column `{}` has {what}", self.kind, self.name);
         if present { Err(Wrong::new(what, hint)) } else { Ok(()) }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Algorithm 2 of Heikkilä et al. 2017.
 ///
 /// The first round asks for standard deviations of inputs and outcome within ±c. The second projects
-/// values to ±(threshold · deviation), which is far less than ±c: a biased sum with much less noise.
+/// values to ±(threshold · deviation), usually far less than ±c: a biased sum with much less noise.
 /// Thresholds are found on synthetic data, so that they cost nothing
 /// ([`SyntheticSearch`]).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
