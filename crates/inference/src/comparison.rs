@@ -1,4 +1,7 @@
 //! Differences between a method's held-out scores and those of the baselines, paired over seeds.
+//!
+//! Seeds differ in which rows are held out and in noise; methods of one seed share the split. Paired
+//! differences cancel what the split does to both, so that small differences are seen with few seeds.
 
 use crate::results::{MethodResult, Summary};
 use serde::{Deserialize, Serialize};

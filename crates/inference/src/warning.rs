@@ -1,4 +1,9 @@
-//! Statistical warnings: what a reader of results should know, under a code, with where it was read from.
+//! Statistical warnings: what a reader of results should know, under a code, with where it was read
+//! from.
+//!
+//! A warning is either a function of public numbers or it was read from rows. The two never mix:
+//! [`PublicWarnings`] can hold the former only, and it is the type that served runs show, store and send.
+//! What is read from rows stays in simulations and on a site's own terminal.
 
 pub mod public;
 pub mod rows;
@@ -151,7 +156,7 @@ impl Warning {
     }
 }
 
-/// A warning as a file has it: a plain text, before there were codes.
+/// A warning as a file has it: with its code, or a plain text from before there were codes.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {

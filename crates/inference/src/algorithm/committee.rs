@@ -136,6 +136,8 @@ impl AlgorithmSettings for CommitteeSettings {
         vec![(DESCRIPTOR.name, DESCRIPTOR.limits), (self.solver.descriptor().name, self.solver.limits())]
     }
 
+    /// Refuses solvers that move a factor of q (statistics, openings, reused likelihoods): members have no
+    /// factor.
     fn check(&self, method: &Method) -> Result<(), Conflict> {
         let releases = self.releases(1);
         if !releases.openings.is_empty() || releases.reused || releases.main.clipped == Clipped::Statistics {
@@ -204,6 +206,7 @@ impl Algorithm for Committee {
         self.solver.releases(self.problem.family).check(seat)
     }
 
+    /// The member's posterior less its prior: the task's cavity is the member's prior.
     fn answer(
         &self,
         query: &Released<()>,
@@ -220,6 +223,7 @@ impl Algorithm for Committee {
         Ok(Answer { outgoing: Outgoing::post_processed(&added, self.sending)?, draft: () })
     }
 
+    /// Adds what every member's rows said, exactly and undamped.
     fn fold(&self, mut state: Total, answers: &Answers) -> Result<Step<Total>, RunError> {
         let each: Vec<_> = match answers {
             Answers::Each(each) => each.iter().map(|(_, change)| change).collect(),
@@ -241,6 +245,7 @@ impl Algorithm for Committee {
         Ok(())
     }
 
+    /// Prior plus total, repaired.
     fn posterior(&self, state: &Total) -> Vec<f64> {
         let prior = &self.problem.prior.0;
         let raw: Vec<f64> = prior.iter().zip(state.values()).map(|(p, t)| p + t).collect();

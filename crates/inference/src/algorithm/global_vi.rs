@@ -140,6 +140,7 @@ impl AlgorithmSettings for GlobalViSettings {
         true
     }
 
+    /// Sums over batches are scaled by 1/rate of each client.
     fn build(&self, parts: &Parts<'_>) -> Result<Box<dyn Protocol>, RunError> {
         let inverse_rates = parts.terms.iter().map(Terms::inverse_rate).collect();
         Ok(Box::new(GlobalVi { problem: parts.problem.clone(), local: self.local, inverse_rates }))
@@ -232,6 +233,7 @@ impl Algorithm for GlobalVi {
     type Query = GlobalPoint;
     type Memory = ();
 
+    /// At the model's start, or at the prior.
     fn start(&self) -> Descent {
         let d = self.problem.family.dimension();
         match self.problem.family.gaussian(&self.problem.start().0) {
@@ -260,6 +262,7 @@ impl Algorithm for GlobalVi {
         self.answer_at(query.get(), seat, gate)
     }
 
+    /// One step along the likelihood's slope and the share of the KL term that goes with those who answered.
     fn fold(&self, mut state: Descent, answers: &Answers) -> Result<Step<Descent>, RunError> {
         let dimension = 2 * self.problem.family.dimension();
         let (likelihood, share) = self.likelihood_slope(answers, dimension)?;

@@ -138,6 +138,7 @@ impl AlgorithmSettings for GlobalViAtClientsSettings {
         check_local(&self.local)
     }
 
+    /// N/L goes by the declared rows of all clients.
     fn weighs_by_rows(&self, _: bool) -> bool {
         true
     }
@@ -173,6 +174,7 @@ impl Algorithm for GlobalViAtClients {
         })
     }
 
+    /// One release; the step and the moments follow from it by post-processing.
     fn answer(
         &self,
         query: &Released<GlobalPoint>,
@@ -195,6 +197,7 @@ impl Algorithm for GlobalViAtClients {
         Ok(Answer { outgoing: Outgoing::post_processed(&step, self.sending)?, draft: Some(moments) })
     }
 
+    /// Steps add, each damped, as integers.
     fn fold(&self, mut state: Total, answers: &Answers) -> Result<Step<Total>, RunError> {
         let Answers::Each(each) = answers else {
             return Err(RunError::Message { what: "a sum of steps, where every client sends its own" });

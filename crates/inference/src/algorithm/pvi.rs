@@ -220,6 +220,8 @@ impl Algorithm for Pvi {
         proper.then_some(()).ok_or_else(|| unlike("the natural parameters of a proper q, one for each of the family's"))
     }
 
+    /// Solves the task and sends the change: sealed where only sums are opened, else released at the gate,
+    /// held by the factor rule and counted from q. With a site-specific intercept its coordinate stays here.
     fn answer(
         &self,
         query: &Released<Vec<f64>>,
@@ -255,6 +257,7 @@ impl Algorithm for Pvi {
         self.sent(change, query, &task, memory)
     }
 
+    /// Where the solver kept released statistics, a new change follows from them without rows.
     fn answer_from_memory(
         &self,
         query: &Released<Vec<f64>>,
@@ -268,6 +271,7 @@ impl Algorithm for Pvi {
         change.map(|change| self.sent(change, query, &task, memory.clone())).transpose()
     }
 
+    /// Adds ρ of every change to the total, exactly, and reads the newest q out of it.
     fn fold(&self, mut state: PviState, answers: &Answers) -> Result<Step<PviState>, RunError> {
         let damped = |change| state.total.damped(change, self.kept).ok_or_else(misfit);
         let applied: Vec<Total> = match answers {
@@ -289,6 +293,8 @@ impl Algorithm for Pvi {
         true
     }
 
+    /// Adds what the server applied to the client's factor; refused where the factor could then not be taken
+    /// back.
     fn settle(&self, draft: Self::Memory, applied: &Released<Total>) -> Result<Self::Memory, PrivacyError> {
         let Some(mut memory) = draft else { return Ok(None) };
         if self.cavity == Cavity::OwnFactor {
@@ -302,6 +308,7 @@ impl Algorithm for Pvi {
         Ok(Some(memory))
     }
 
+    /// The mean of the last readouts, or the noise-aware readout of it.
     fn posterior(&self, state: &PviState) -> Vec<f64> {
         let mean = mean_of(&state.served, self.problem.family.len());
         if state.noise.is_empty() { mean } else { self.read_noise(mean, &state.noise) }

@@ -199,6 +199,7 @@ impl Algorithm for Statistics {
         Ok(Answer { outgoing: query.get().send(self.d(), seat, gate)?, draft: () })
     }
 
+    /// The first round of two gives standard deviations; the last one gives the served posterior.
     fn fold(&self, mut state: StatisticsState, answers: &Answers) -> Result<Step<StatisticsState>, RunError> {
         let asked = self.ask(&state);
         let applied = match answers {
@@ -221,6 +222,7 @@ impl Algorithm for Statistics {
         Ok(Step { state, applied })
     }
 
+    /// As many numbers as were asked for, of a client that the study knows.
     fn fits(&self, state: &StatisticsState, client: usize, answer: &GridVector) -> bool {
         let numbers = answer.units().len();
         client < self.rows.len()

@@ -1,4 +1,9 @@
-//! What a report shows of released draws: how well chains have mixed, the course of some parameters, and where they were.
+//! What a report shows of released draws: how well chains have mixed, the course of some parameters, and
+//! where they were.
+//!
+//! Chains that were cut short by a budget are left out; of those that ended, the warm-up is. Only the
+//! first few parameters have a course, and a course is thinned: a report stays small however long the
+//! chains are.
 
 use super::{Diagnostics, Draws, diagnose};
 use crate::RunError;
@@ -36,6 +41,7 @@ pub fn shown(chains: &[Vec<f64>], warm_up: u64, parameters: usize) -> Result<Opt
     }))
 }
 
+/// Diagnostics of every parameter, as results keep them.
 fn told(draws: &Draws) -> Result<Vec<ParameterResult>, RunError> {
     Ok(diagnose(draws)?.into_iter().map(ParameterResult::from).collect())
 }
@@ -59,6 +65,7 @@ fn moved(draws: &Draws, chains: std::ops::Range<usize>) -> f64 {
     moves as f64 / all.max(1) as f64
 }
 
+/// The thinned trace of every chain and one histogram of all draws, in bars of equal width.
 fn course(chains: &[Vec<f64>]) -> CourseResult {
     let thinned = |chain: &Vec<f64>| {
         let every = chain.len().div_ceil(PLACES).max(1);

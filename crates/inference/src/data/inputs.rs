@@ -1,4 +1,7 @@
 //! Rows to predict: the inputs of a table, and nothing else of it.
+//!
+//! New rows have no outcome yet, and no partition. Every column that the model has as an input must be
+//! there; all others may be, in any order.
 
 use super::encode::{Encoder, RowReading};
 use super::keys::RowKeys;

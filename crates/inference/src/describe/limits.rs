@@ -277,6 +277,7 @@ fn one(method: &Method, name: &str, limits: &Limits) -> Result<(), Conflict> {
     Ok(())
 }
 
+/// Refuses rounds without a meaning, by the method's own promise.
 fn rounds(method: &Method) -> Result<(), Conflict> {
     if method.most_rounds() == 0 {
         return Err(Conflict::new(

@@ -134,6 +134,7 @@ impl Entry {
     }
 }
 
+/// What every descriptor has, whatever it describes.
 fn summary<T: ?Sized>(of: &Descriptor<T>) -> EntrySummary {
     EntrySummary { name: of.name, also: of.also, about: of.about, keys: of.keys, limits: of.limits }
 }

@@ -155,6 +155,7 @@ impl Gaussian {
     }
 
     /// The distributions of xᵀθ, for many rows.
+    /// Computes Σ once where coordinates are correlated, in place of a triangular solve for each row.
     pub fn projections(&self) -> Projections<'_> {
         let variance = match &self.spread {
             Spread::Diagonal(variances) => Variance::Diagonal(variances),
@@ -179,6 +180,7 @@ impl Gaussian {
     }
 
     /// KL(self ‖ to) = ½ (tr Λ'Σ + (μ' − μ)ᵀΛ'(μ' − μ) − d + log |Σ'| − log |Σ|), in nats; primes are of `to`.
+    /// Rounding never makes it negative.
     pub fn kl(&self, to: &Self) -> f64 {
         let shift: Vec<f64> = to.mean.iter().zip(&self.mean).map(|(a, b)| a - b).collect();
         let (volumes, d) = (to.log_volume() - self.log_volume(), self.dimension() as f64);

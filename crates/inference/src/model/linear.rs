@@ -66,6 +66,7 @@ impl ModelSettings for LinearSettings {
         Table::from_iter([("noise_variance".to_owned(), Value::Float(self.noise_variance))])
     }
 
+    /// (y − 0)/s² at the prior's mean.
     fn typical_residual(&self, outcome: Option<f64>) -> Option<f64> {
         Some(outcome? / self.noise_variance)
     }
@@ -84,6 +85,7 @@ impl Model for Linear {
         width
     }
 
+    /// −½ log 2πs² − (y − xᵀθ)²/2s².
     fn log_likelihoods(&self, rows: &Rows, which: &[usize], theta: &[f64], _: &mut Scratch, into: &mut Vec<f64>) {
         let constant = -0.5 * libm::log(2.0 * PI * self.noise_variance);
         let term = |off: f64| constant - 0.5 * off * off / self.noise_variance;
@@ -137,6 +139,7 @@ impl Model for Linear {
         Some(1.0 / self.noise_variance)
     }
 
+    /// N(xᵀμ, xᵀΣx + s²).
     fn predict(&self, rows: &Rows, q: &Gaussian) -> Vec<Prediction> {
         let projections = q.projections();
         let normal = |(mean, variance): (f64, f64)| Prediction::Normal {

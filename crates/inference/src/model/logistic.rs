@@ -148,6 +148,7 @@ impl ModelSettings for LogisticSettings {
         keys
     }
 
+    /// A residual y − p is at most 1, whatever the outcome.
     fn typical_residual(&self, _: Option<f64>) -> Option<f64> {
         Some(1.0)
     }
@@ -158,6 +159,7 @@ impl Model for Logistic {
         &[Offer::LinearPredictor, Offer::LogisticLink, Offer::Gradients, Offer::GaussianPosterior]
     }
 
+    /// σ increases, so that the interval of xᵀθ becomes one of the probability.
     fn probability_intervals(&self, rows: &Rows, q: &Gaussian, reach: f64) -> Option<Vec<(f64, f64)>> {
         Some(credible(rows, q, reach))
     }
@@ -190,6 +192,8 @@ impl Model for Logistic {
         }
     }
 
+    /// With r = y − E σ and h = E σ' of each row, from its m and v under q: a [`Pull`] for each, and the
+    /// factor that all of them make.
     fn statistics(&self, rows: &Rows, which: &[usize], q: &Gaussian, family: Family) -> Vec<f64> {
         let (mut value, mut slope) = projected(rows, which, q);
         expectations(&mut value, &mut slope);
@@ -212,6 +216,8 @@ impl Model for Logistic {
         Slopes { value, natural: factor(rows, &all, pulls, theta, Family::Full { dimension: theta.len() }) }
     }
 
+    /// E log p = y·m − E log(1 + eᵃ), by the same mixture, so that its slopes are those of
+    /// [`Model::statistics`] exactly.
     fn expected(&self, rows: &Rows, q: &Gaussian) -> Option<Slopes> {
         let all: Vec<usize> = (0..rows.len()).collect();
         let (mut probability, mut slope) = projected(rows, &all, q);
@@ -228,12 +234,14 @@ impl Model for Logistic {
         true
     }
 
+    /// E σ'(a) for a ~ N(0, variance).
     fn mean_curvature(&self, variance: f64) -> Option<f64> {
         let (mut value, mut slope) = ([0.0], [variance]);
         expectations(&mut value, &mut slope);
         Some(slope[0])
     }
 
+    /// E σ(xᵀθ) of each row, held between σ(m) and ½ where the mixture's thin tails would leave that range.
     fn predict(&self, rows: &Rows, q: &Gaussian) -> Vec<Prediction> {
         let all: Vec<usize> = (0..rows.len()).collect();
         let (mut mean, mut variance) = projected(rows, &all, q);

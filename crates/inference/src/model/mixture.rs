@@ -173,6 +173,7 @@ impl Model for Mixture {
     }
 
     /// θ₂ = 0 is as far from both modes: whoever starts there stays.
+    /// So it starts at θ₂ = 1.
     fn initial(&self, _: usize) -> Option<Gaussian> {
         Gaussian::new_diagonal(vec![0.0, 1.0], vec![1.0, 1.0])
     }

@@ -164,6 +164,7 @@ impl ModelSettings for NetworkSettings {
         OutcomeNeed::Levels
     }
 
+    /// Two levels have one logistic output, more have one output each.
     fn build(&self, levels: Option<usize>, seed: u64) -> Arc<dyn Model> {
         let output = match levels {
             None | Some(2) => Output::Binary,
@@ -245,6 +246,7 @@ impl Model for Network {
         natural
     }
 
+    /// Means of its own for every weight, from the seed: equal hidden units would stay equal.
     fn initial(&self, dimension: usize) -> Option<Gaussian> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let mut uniform = || ((rng.next_u64() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0) * INITIAL_SIZE;
@@ -255,6 +257,7 @@ impl Model for Network {
         true
     }
 
+    /// Means of the probabilities over fixed draws of the weights.
     fn predict(&self, rows: &Rows, q: &Gaussian) -> Vec<Prediction> {
         let (size, draws) = (self.output.size(), self.draws.max(1));
         let (mut rng, mut pass) = (ChaCha8Rng::seed_from_u64(0), Pass::default());

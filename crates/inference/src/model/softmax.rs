@@ -107,6 +107,7 @@ impl ModelSettings for SoftmaxSettings {
         Arc::new(Softmax { classes: levels.unwrap_or(2) })
     }
 
+    /// "level: input", class after class, in the order of the coefficients.
     fn names(&self, inputs: &[String], levels: &[String]) -> Vec<String> {
         let of = |level: &String| inputs.iter().map(|input| format!("{level}: {input}")).collect::<Vec<_>>();
         levels.iter().flat_map(of).collect()
@@ -126,6 +127,7 @@ impl Model for Softmax {
         self.classes * width
     }
 
+    /// The log-probability of each row's class, the largest logit taken out first.
     fn log_likelihoods(&self, rows: &Rows, which: &[usize], theta: &[f64], _: &mut Scratch, into: &mut Vec<f64>) {
         let mut logits = vec![0.0; self.classes];
         let of = |row: Row<'_>| {
@@ -195,6 +197,7 @@ impl Model for Softmax {
         true
     }
 
+    /// E p of each row, by fixed draws of its logits: the same rows and posterior give the same numbers.
     fn predict(&self, rows: &Rows, q: &Gaussian) -> Vec<Prediction> {
         let logits = Logits::new(q, self.classes, PREDICTING);
         let (mut mean, mut curvature) = (Vec::new(), Vec::new());

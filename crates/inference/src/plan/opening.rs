@@ -1,4 +1,8 @@
 //! Updates before all others, on terms of their own: what of the budget they may cost.
+//!
+//! A method with two kinds of releases has one budget. [`BudgetShare`] says how it is split: by ε and δ,
+//! where the opening is calibrated alone and the rest to what is left of the whole; or by μ², where one
+//! multiplier is found for the whole and each kind gets its part of it.
 
 use super::{ClientTerms, Costing, times};
 use crate::RunError;
@@ -8,6 +12,8 @@ use privacy::accounting::calibrate;
 use privacy::{Delta, Epsilon, Event, NoiseMultiplier, PrivacyError, Shape, Steps};
 
 /// Updates of one kind, one after the other.
+///
+/// A plan has one or two of them ([`ClientPlan::stages`](super::ClientPlan::stages)).
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedStage {
     /// How many.

@@ -123,6 +123,7 @@ fn transforms(t: Complex, squared: f64) -> (Complex, Complex) {
 /// Within a distance of 3 of the origin by E₁(z) = −γ − log z − Σ (−z)ᵏ/(k·k!); beyond by the continued fraction
 /// 1/(z + 1 − 1/(z + 3 − 4/(z + 5 − …))) (Abramowitz and Stegun 5.1.11 and 5.1.22).
 fn scaled_exponential_integral(z: Complex) -> Complex {
+    /// γ.
     const EULER: f64 = 0.577_215_664_901_532_9;
     if z.size() < 3.0 {
         let (mut term, mut sum) = (Complex(1.0, 0.0), Complex(-EULER - libm::log(z.size()), -libm::atan2(z.1, z.0)));
@@ -132,6 +133,7 @@ fn scaled_exponential_integral(z: Complex) -> Complex {
         }
         return sum.times(Complex(libm::cos(z.1), libm::sin(z.1)).scaled(libm::exp(z.0)));
     }
+    /// Levels of the continued fraction.
     const LEVELS: i32 = 24;
     let mut tail = Complex(z.0 + f64::from(2 * LEVELS + 1), z.1);
     for k in (1..=LEVELS).rev() {

@@ -1,4 +1,9 @@
 //! A Gaussian near the working posterior, by damped Gauss–Newton steps.
+//!
+//! The log density is, up to slowly varying terms, a sum of squares of residuals Ŝ' − E Ŝ' in units of
+//! their deviations. Steps linearise the residuals, solve the normal equations, and are halved until the
+//! density rises. The centre and the curvature there are where the sampler starts and how it scales its
+//! steps; no result depends on how exact they are.
 
 use super::working::{Working, WorkingView};
 use crate::linalg::{self, Eigen, dot, place};
@@ -10,6 +15,7 @@ const GAIN: f64 = 1e-2;
 
 /// Eigenvalues of Ω where the search begins.
 const LEAST: f64 = 0.1;
+/// The largest of them.
 const MOST: f64 = 20.0;
 
 /// A Gaussian near the posterior: where a sampler begins, and the scale of its steps.
@@ -128,6 +134,7 @@ struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
+    /// Divided differences of the means; where two eigenvalues are nearly equal, their derivative.
     fn of(sight: &'a WorkingView) -> Self {
         let (omega, means, on) = (&sight.eigen.values, &sight.moments.means, &sight.moments.slopes);
         let p = omega.len();

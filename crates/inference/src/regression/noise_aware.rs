@@ -1,4 +1,9 @@
-//! Draws from the posterior given noisy statistics, by elliptical slice sampling about a Gaussian near it.
+//! Draws from the posterior given noisy statistics, by Hamiltonian Monte Carlo in coordinates in which a
+//! Gaussian near it is standard.
+//!
+//! The statistics are an observation with noise of known variance, so that the posterior given them is
+//! wider than the one that takes them at their word. Draws are post-processing: the chain sees released
+//! numbers only, and its seed is a digest of them.
 
 use super::near::Near;
 use super::working::Working;
@@ -35,6 +40,7 @@ impl RegressionPosterior {
         self.draws.chunks_exact(self.inputs + 1)
     }
 
+    /// The mean of a function of a draw.
     fn average(&self, f: impl Fn(&[f64]) -> f64) -> f64 {
         self.draws().map(f).sum::<f64>() / self.draws().len() as f64
     }
@@ -139,6 +145,7 @@ struct GridPlace {
 }
 
 impl<'a> RegressionChain<'a> {
+    /// A chain that starts at the centre of the Gaussian near the posterior.
     fn new(working: &'a Working<'a>, near: Near, seed: [u8; 32]) -> Option<Self> {
         let here = place(working, &near, near.centre.clone())?;
         let stride = 1.0 / libm::pow(working.len() as f64, 0.25);

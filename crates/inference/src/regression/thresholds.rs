@@ -1,4 +1,8 @@
 //! Projection thresholds of Algorithm 2, found on synthetic data.
+//!
+//! Projection trades bias for noise: a small threshold cuts values off and has a small sensitivity. The
+//! best trade depends on rows, inputs and noise, which are public. So it is looked for on made-up rows of
+//! the model itself, with the noise that the mechanism will add, and costs nothing.
 
 use crate::linalg;
 use crate::regression::{EntryDeviations, NoisyStatistics};
@@ -116,6 +120,7 @@ struct SyntheticRows {
 }
 
 impl SyntheticRows {
+    /// Coefficients, rows and rows to score on, all from the generator.
     fn draw(search: &SyntheticSearch, rng: &mut ChaCha8Rng) -> Self {
         let mut coefficients = vec![0.0; search.inputs];
         draws::standard_normals(rng, &mut coefficients);

@@ -49,6 +49,7 @@ pub(super) struct WorkingView {
 }
 
 impl<'a> Working<'a> {
+    /// The density of these statistics under this prior.
     pub(super) fn new(seen: &'a ObservedSums, prior: &'a RegressionPrior) -> Self {
         Self { seen, prior, inputs: seen.inputs }
     }

@@ -84,6 +84,7 @@ impl LocalSolve for Analytic {
         release(family).into()
     }
 
+    /// Releases statistics at the task's mean and reads the change off them.
     fn solve(
         &self,
         problem: &Problem,

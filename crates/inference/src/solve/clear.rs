@@ -53,6 +53,7 @@ impl LocalSolve for Clear {
         self.with(|solver| solver.releases(family))
     }
 
+    /// Those of the solver that does the work, without its needs of a model, and never with privacy.
     fn limits(&self) -> Limits {
         let of_solver = self.with(|solver| solver.limits());
         Limits { privacy: PrivacyNeed::Never, needs: &[], ..of_solver }

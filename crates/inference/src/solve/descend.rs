@@ -95,6 +95,7 @@ impl LocalSolve for Descend {
         self.local.words()
     }
 
+    /// T sums of an update, each of gradients by means and log deviations, or by means alone.
     fn releases(&self, family: Family) -> Releases {
         let numbers = Numbers::Fixed(self.local.gradients.numbers(family.dimension()));
         let (sums, batch) = (self.local.steps, self.local.batch);
@@ -112,6 +113,7 @@ impl LocalSolve for Descend {
         self.local.check_gradients()
     }
 
+    /// Known for Adam, whose steps have a size that does not depend on the gradient's.
     fn noise_of_means(&self, terms: &Terms) -> Option<StepNoise> {
         self.tracks_noise().then(|| StepNoise::of(terms, &self.local))
     }
@@ -124,6 +126,8 @@ impl LocalSolve for Descend {
         true
     }
 
+    /// The gate draws the batch of every step and noises its sum; between two sums only released values are
+    /// touched.
     fn solve(
         &self,
         problem: &Problem,

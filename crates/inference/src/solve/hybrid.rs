@@ -70,12 +70,14 @@ impl LocalSolve for Hybrid {
         self.descend.describe_local()
     }
 
+    /// Statistics for the opening, at a bound of their own; then what DP optimisation releases.
     fn releases(&self, family: Family) -> Releases {
         let release = Release { bound: Bound::Fixed(self.clip), ..analytic::release(family) };
         let opening = OpeningRelease { answers: self.updates, share: BudgetShare::OfBudget(self.share), release };
         Releases { openings: vec![opening], ..self.descend.releases(family) }
     }
 
+    /// At least one analytic update, and at least one round after those.
     fn check(&self, most_rounds: u64) -> Result<(), Conflict> {
         self.descend.local.check_full_gradients()?;
         if !(self.share > 0.0 && self.share < 1.0) {
@@ -89,6 +91,7 @@ impl LocalSolve for Hybrid {
         self.descend.check(most_rounds)
     }
 
+    /// The stage of the terms says which of the two is due.
     fn solve(
         &self,
         problem: &Problem,

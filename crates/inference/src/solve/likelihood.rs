@@ -55,6 +55,7 @@ impl LocalSolve for Likelihood {
         Releases { reused: true, ..analytic::release(family).into() }
     }
 
+    /// Releases the statistics, keeps them, and reads the change off them.
     fn solve(
         &self,
         problem: &Problem,
@@ -70,6 +71,7 @@ impl LocalSolve for Likelihood {
         Ok(Solved::Released { change, kept })
     }
 
+    /// The change at the new task, from the statistics that were kept.
     fn solve_from_memory(
         &self,
         problem: &Problem,

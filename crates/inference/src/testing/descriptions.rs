@@ -1,4 +1,9 @@
-//! Descriptions do not lie: what a client's gate takes has the grain, the number and the length that `releases` states.
+//! Descriptions do not lie: what a client's gate takes has the grain, the number and the length that
+//! `releases` states.
+//!
+//! Planning and charging go by the description, so that a wrong one would charge for other releases than
+//! are made. Gates refuse such sums by themselves; this law finds a description that promises more or
+//! fewer of them.
 
 use super::{Altered, Reply, rows, simulation, sites, unlimited};
 use crate::algorithm::Protocol;

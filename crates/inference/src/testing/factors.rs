@@ -1,4 +1,8 @@
-//! The law of partitioned VI at local gates: the server's total is the sum of the clients' factors, as integers.
+//! The law of partitioned VI at local gates: the server's total is the sum of the clients' factors, as
+//! integers.
+//!
+//! It holds at all times, whatever was damped, noised, lost or told twice: a link that loses every third
+//! answer and repeats every receipt is used to try it.
 
 use super::{rows, simulation, sites, unlimited};
 use crate::algorithm::{Protocol, PviState, Remembered};

@@ -1,4 +1,9 @@
-//! Questions and terms that no honest server sends are refused before the ledger is charged, and alike whatever the rows hold.
+//! Questions and terms that no honest server sends are refused before the ledger is charged, and alike
+//! whatever the rows hold.
+//!
+//! A server that learns from a refusal would learn for free. So a refusal depends on public numbers
+//! alone: sites with other rows refuse the same question with the same words, and their ledgers stay as
+//! they were, bit for bit.
 
 use super::{built, rows, simulation, site, sites};
 use crate::message::Ask;

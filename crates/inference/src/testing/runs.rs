@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What a run leaves: state, memories, messages and bytes.
 type Trace = (Vec<u8>, Vec<Vec<u8>>, u64, u64);
 
+/// Four rounds at most, over this link.
 fn trace(simulation: &Simulation<'_>, built: &Built, link: &dyn Link) -> Trace {
     let mut drive = simulation.start(built, link, None).unwrap();
     while drive.rounds() < 4 && drive.round().unwrap() == Progress::Moved {}
@@ -23,6 +24,7 @@ fn trace(simulation: &Simulation<'_>, built: &Built, link: &dyn Link) -> Trace {
     (drive.state().to_vec(), memories, drive.messages(), drive.bytes())
 }
 
+/// Runs with a pool of so many threads.
 fn on_threads<T: Send>(threads: usize, run: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(run)
 }

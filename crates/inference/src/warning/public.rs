@@ -80,6 +80,7 @@ fn largest(numbers: impl Iterator<Item = f64>) -> Option<(usize, f64)> {
     numbers.enumerate().max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
+/// W002: a served mean that moved by more than a tenth of its deviation in the last round.
 fn still_moving(served: &ServedPosterior<'_>) -> Option<Warning> {
     let (place, most) = largest(served.last_moves.iter().copied()).filter(|(_, most)| *most > SETTLED)?;
     Some(Warning {
@@ -92,6 +93,8 @@ fn still_moving(served: &ServedPosterior<'_>) -> Option<Warning> {
     })
 }
 
+/// W004: a coefficient more than four prior deviations from 0. Inputs or prior have the wrong scale, or
+/// noise has led it there.
 fn beyond_prior(served: &ServedPosterior<'_>) -> Option<Warning> {
     let in_deviations = |(mean, precision): (&f64, &f64)| mean.abs() * precision.sqrt();
     let far = served.mean.iter().zip(served.prior_precisions).map(in_deviations);
@@ -140,6 +143,7 @@ pub fn large_epsilon(method: &Method) -> Option<Warning> {
     })
 }
 
+/// W010: more rounds than the budget pays for, or than anybody waits for.
 fn too_many_rounds(method: &Method, plan: &MethodPlan) -> Option<Warning> {
     let patience = if method.algorithm.draws().is_some() { PATIENCE_FOR_DRAWS } else { PATIENCE };
     let (asked, made) = (method.most_rounds(), plan.rounds);
@@ -173,6 +177,7 @@ fn drowned(method: &Method, plan: &MethodPlan) -> Option<f64> {
     every.then(|| plan.clients.iter().map(|client| client.noise_multiplier()).fold(0.0, f64::max))
 }
 
+/// W011: a rate, a weight or δ that goes by numbers of rows which the relation calls private.
 fn private_row_counts(method: &Method) -> Option<Warning> {
     method.goes_by_private_rows().then(|| Warning {
         code: Code::PrivateRowCounts,
@@ -181,6 +186,7 @@ fn private_row_counts(method: &Method) -> Option<Warning> {
     })
 }
 
+/// S014: a δ that is not under one over the units among which one is hidden.
 fn loose_delta(plan: &MethodPlan) -> Option<Warning> {
     plan.clients.iter().any(ClientPlan::delta_is_loose).then(|| Warning {
         code: Code::LooseDelta,

@@ -286,6 +286,7 @@ impl Algorithm for Chain {
         })
     }
 
+    /// One sum of a batch: log-ratios in units of their bound, or gradients at θ without spread.
     fn answer(
         &self,
         query: &Released<ChainQuestion>,
@@ -359,6 +360,7 @@ impl Algorithm for Chain {
         Ok(Step { state, applied: Vec::new() })
     }
 
+    /// A number or a slope, by the question that is open.
     fn fits(&self, state: &ChainState, client: usize, answer: &GridVector) -> bool {
         match (self.learning(state), &state.learnt) {
             (Some(by), Some(learnt)) => by.fits(learnt, client, answer),
@@ -366,6 +368,7 @@ impl Algorithm for Chain {
         }
     }
 
+    /// There is no memory.
     fn settle(&self, (): (), _: &Released<Total>) -> Result<(), PrivacyError> {
         Ok(())
     }

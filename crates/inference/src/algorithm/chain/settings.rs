@@ -343,6 +343,8 @@ impl AlgorithmSettings for ChainSettings {
         self.covariance
     }
 
+    /// The main release is a log-ratio, or a slope where the sampler asks for nothing else. Slopes of a
+    /// sampler with leaps, and gradients of a variational start, are on terms of their own.
     fn releases(&self, dimension: usize) -> Releases {
         let main = match self.sampler.ratio_variance() {
             Some(_) => {
@@ -369,6 +371,7 @@ impl AlgorithmSettings for ChainSettings {
         Releases { openings: opening.into_iter().collect(), main, alternates, reused: false, completes }
     }
 
+    /// Those of the chain and of its sampler; a model needs gradients only where slopes are asked for.
     fn limits(&self) -> Vec<(&'static str, Limits)> {
         let needs = match self.asks_slopes() {
             true => &[SLOPES][..],
@@ -378,6 +381,8 @@ impl AlgorithmSettings for ChainSettings {
         vec![(DESCRIPTOR.name, Limits { needs, ..DESCRIPTOR.limits }), (sampler.name, sampler.limits)]
     }
 
+    /// Refuses chains without draws, more questions than a run can end with, and whatever the sampler, the
+    /// start or the promise refuses.
     fn check(&self, method: &Method) -> Result<(), Conflict> {
         let Self { iterations, chains, warm_up, .. } = *self;
         if chains == 0 {
@@ -413,6 +418,7 @@ impl AlgorithmSettings for ChainSettings {
         }
     }
 
+    /// Refuses data that count as more rows than there are, and a completed test of several sites.
     fn check_size(&self, method: &Method, rows: &[u64], _: usize) -> Result<(), Conflict> {
         let all = rows.iter().fold(0_u64, |sum, rows| sum.saturating_add(*rows));
         if let Some(found) = self.counts_as.filter(|found| *found > all) {

@@ -265,6 +265,8 @@ impl AlgorithmSettings for PviSettings {
         self.solver.releases(self.covariance.family(dimension))
     }
 
+    /// Its own, and those of its solver. With a site-specific intercept q is mean-field, and the model needs
+    /// a linear predictor.
     fn limits(&self) -> Vec<(&'static str, Limits)> {
         let own = match self.site_intercept {
             None => DESCRIPTOR.limits,
@@ -273,6 +275,8 @@ impl AlgorithmSettings for PviSettings {
         vec![(DESCRIPTOR.name, own), (self.solver.descriptor().name, self.solver.limits())]
     }
 
+    /// Refuses a rule for factors where only sums are opened, a reused likelihood until the budget is spent
+    /// (it never is), and the noise-aware readout of a solver whose noise is not known.
     fn check(&self, method: &Method) -> Result<(), Conflict> {
         self.solver.check(method.most_rounds())?;
         let summed = method.promise.is_some_and(|promise| promise.aggregator != Aggregator::None);
@@ -312,6 +316,8 @@ impl AlgorithmSettings for PviSettings {
         self.solver.takes_noisy_steps()
     }
 
+    /// The cavity follows from who adds up. Where only sums are opened the solver's weight is part of what
+    /// is kept, since nobody else divides by K.
     fn build(&self, parts: &Parts<'_>) -> Result<Box<dyn Protocol>, RunError> {
         let own = parts.summing == Summing::Nobody;
         let (cavity, weight) =

@@ -183,6 +183,7 @@ impl AlgorithmSettings for StatisticsSettings {
         }
     }
 
+    /// Two where standard deviations are asked for first.
     fn rounds(&self) -> Rounds {
         Rounds::Count(if self.rule.deviations_share().is_some() { 2 } else { 1 })
     }
@@ -191,6 +192,7 @@ impl AlgorithmSettings for StatisticsSettings {
         Covariance::Full
     }
 
+    /// The round for standard deviations, where there is one, and the last round.
     fn releases(&self, d: usize) -> Releases {
         let opening = self.rule.deviations_share().map(|share| {
             let release = Self::release(&self.rule.asked(None, [1.0; 2], d), d);
@@ -203,6 +205,7 @@ impl AlgorithmSettings for StatisticsSettings {
         vec![(DESCRIPTOR.name, DESCRIPTOR.limits), (self.rule.descriptor().name, self.rule.limits())]
     }
 
+    /// Refuses a reading that does not know the noise of the rule's sums.
     fn check(&self, _: &Method) -> Result<(), Conflict> {
         self.rule.check()?;
         if self.rule.readings().contains(&self.reading) {
@@ -218,6 +221,7 @@ impl AlgorithmSettings for StatisticsSettings {
         Err(Conflict::new("statistics.reading", NOT_TOGETHER, what, hint))
     }
 
+    /// The noise-aware reading works with about d²/2 unknowns, so that there is a limit of inputs.
     fn check_size(&self, _: &Method, _: &[u64], dimension: usize) -> Result<(), Conflict> {
         if self.reading != StatisticsReading::NoiseAware || dimension <= MOST_INPUTS {
             return Ok(());
@@ -232,6 +236,7 @@ impl AlgorithmSettings for StatisticsSettings {
         self.last(1).check_shape(shape, adjacency)
     }
 
+    /// An intercept is an input that is always 1; a bound under 1 would cut it.
     fn check_intercept(&self, there: bool) -> Result<(), Conflict> {
         match self.rule.assumed_bound() {
             Some(bound) if there && bound < 1.0 && self.rule.cuts_values() => Err(Conflict::new(
@@ -273,6 +278,7 @@ impl AlgorithmSettings for StatisticsSettings {
         Vec::new()
     }
 
+    /// How far one row moves each round's sum, for `plan`.
     fn sensitivities(&self, d: usize, adjacency: Adjacency) -> Vec<(&'static str, f64)> {
         let (first, last) = (self.rule.asked(None, [1.0; 2], d), self.last(d));
         let scaled = last != self.rule.asked(Some(&vec![2.0; d + 1]), [1.0; 2], d);
@@ -287,6 +293,7 @@ impl AlgorithmSettings for StatisticsSettings {
         rounds.iter().map(|asked| (words(asked), asked.sensitivity(d, adjacency))).collect()
     }
 
+    /// Thresholds of a rule that projects are found here, on synthetic data, from public numbers.
     fn build(&self, parts: &Parts<'_>) -> Result<Box<dyn Protocol>, RunError> {
         let opening = parts.openings.iter().flatten().map(|opening| opening.terms.clone()).collect();
         let (problem, terms) = (parts.problem, parts.terms);

@@ -79,6 +79,7 @@ fn selected(typed: Spanned<BTreeMap<String, String>>, text: &str, columns: &[Col
 }
 
 /// The file as typed.
+/// Spans are kept where a message may have to name a line.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SchemaAsTyped {

@@ -119,6 +119,7 @@ impl Sampler for BarkerSampler {
         matches!(self.noise, TestNoise::Completed { .. })
     }
 
+    /// A correction is tabulated for C = 1, 1.5 and 2; batches have a fixed size, as in the theorem.
     fn check(&self, batch: Batching) -> Result<(), Conflict> {
         over_zero(&[("step", self.step), ("variance", self.noise.variance())])?;
         if Correction::for_variance(self.noise.variance()).is_none() {
@@ -156,6 +157,7 @@ impl Kernel for Barker {
         KernelQuestion::Ratio { from: walk.theta.clone(), to: walk.proposed.clone() }
     }
 
+    /// Accepts where log-ratio, prior's ratio and the missing noise are together over 0.
     fn take(&self, target: &Target, walk: Walk, heard: &[f64], coins: &mut Coins) -> Taken {
         let noise = match self.missing {
             MissingNoise::All => {

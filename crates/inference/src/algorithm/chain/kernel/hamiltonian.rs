@@ -112,6 +112,7 @@ fn kinetic(momentum: &[f64]) -> f64 {
 }
 
 impl Kernel for Hamiltonian {
+    /// A fresh momentum, and half a step of θ along it.
     fn begin(&self, _: &Target, theta: Vec<f64>, coins: &mut Coins) -> Walk {
         let momentum = coins.normals(theta.len());
         let proposed = drifted(&theta, &momentum, 0.5 * self.step);
@@ -125,6 +126,8 @@ impl Kernel for Hamiltonian {
         }
     }
 
+    /// A leap along the noisy slope; after the last one the penalty test of the log-ratio and the change of
+    /// kinetic energy.
     fn take(&self, target: &Target, mut walk: Walk, heard: &[f64], coins: &mut Coins) -> Taken {
         if walk.leaps < self.leaps {
             let slope = target.prior_slope(&walk.proposed).zip(heard).map(|(prior, heard)| prior + heard);

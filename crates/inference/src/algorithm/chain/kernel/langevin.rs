@@ -60,6 +60,7 @@ impl Sampler for LangevinSampler {
         over_zero(&[("step", self.step)])
     }
 
+    /// Refuses a step whose noise is wider than the step's own temperature.
     fn kernel(&self, noise: &ChainNoise<'_>) -> Result<Box<dyn Kernel>, RunError> {
         let (step, variance) = (self.step, noise.of_slopes());
         if 0.25 * step * variance > 1.0 {
@@ -83,6 +84,7 @@ impl Kernel for Langevin {
         KernelQuestion::Slope { at: walk.theta.clone() }
     }
 
+    /// The drift, and what is missing of the noise.
     fn take(&self, target: &Target, walk: Walk, heard: &[f64], coins: &mut Coins) -> Taken {
         let missing = (self.step - 0.25 * self.step * self.step * self.variance).max(0.0).sqrt();
         let normals = coins.normals(walk.theta.len());

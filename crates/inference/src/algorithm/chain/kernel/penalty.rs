@@ -89,6 +89,7 @@ impl Kernel for Penalty {
         KernelQuestion::Ratio { from: walk.theta.clone(), to: walk.proposed.clone() }
     }
 
+    /// The Metropolis test of the noisy log-ratio less its penalty.
     fn take(&self, target: &Target, walk: Walk, heard: &[f64], coins: &mut Coins) -> Taken {
         let ratio: f64 = heard.iter().sum::<f64>() + target.prior_ratio(&walk.theta, &walk.proposed);
         Taken::At(if accepted(ratio, self.variance, coins) { walk.proposed } else { walk.theta })
