@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::terminal;
+use crate::wording::in_flags;
 use inference::Encoded;
 use std::path::Path;
 use study::datasets::{self, Fetched, KnownRows, SETS, Set, is_here, known, open};
@@ -23,7 +24,7 @@ pub(crate) fn list(json: bool) -> String {
 fn object(set: &Set) -> serde_json::Value {
     let fetch = match &set.rows_from {
         KnownRows::Bundled(_) => None,
-        KnownRows::Fetched { by_hand, .. } => Some(by_hand),
+        KnownRows::Fetched { by_hand, .. } => Some(in_flags(by_hand)),
     };
     serde_json::json!({
         "name": set.name, "about": set.about, "rows": set.rows, "outcome": set.outcome, "sha256": set.sha256,
@@ -67,7 +68,7 @@ fn shown_text(source: &str, set: Option<&Set>, table: Option<&Encoded>) -> Strin
             lines.push(("rows used", table.rows.len().to_string()));
             lines.push(("inputs", format!("{}: {}", table.inputs.len(), table.inputs.join(", "))));
         }
-        (None, Some(KnownRows::Fetched { by_hand, .. })) => lines.push(("to fetch", (*by_hand).to_owned())),
+        (None, Some(KnownRows::Fetched { by_hand, .. })) => lines.push(("to fetch", in_flags(by_hand))),
         (None, _) => {}
     }
     lines.iter().map(|(label, text)| format!("{label:<12}{text}\n")).collect()

@@ -2,6 +2,7 @@
 
 use crate::federation::codes;
 use crate::say;
+use crate::wording::{in_commands, in_flags};
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use federation::identity::{AuthorityError, FileError};
@@ -121,8 +122,27 @@ impl Failure {
         }
     }
 
-    /// What to do next.
+    /// What to do next, in words of the command line.
     pub(crate) fn hint(&self) -> String {
+        let hint = in_commands(&self.library_hint());
+        if self.is_about_flags() { in_flags(&hint) } else { hint }
+    }
+
+    /// Whether keys of its text are flags here. Those of a study, of a list of events and of a policy are keys of files.
+    fn is_about_flags(&self) -> bool {
+        matches!(
+            self,
+            Self::Study(
+                StudyError::Usage { .. }
+                    | StudyError::Privacy(_)
+                    | StudyError::Dataset { .. }
+                    | StudyError::Download { .. }
+            )
+        )
+    }
+
+    /// What to do next, as the libraries say it.
+    fn library_hint(&self) -> String {
         match self {
             Self::Study(error) => error.hint(),
             Self::Policy(error) => error.hint().into(),
@@ -187,13 +207,13 @@ impl Failure {
     fn lines(&self) -> Vec<ErrorLine> {
         if let Self::Study(StudyError::Faults(faults)) = self {
             let line = |Fault { code, place, message, hint }: &Fault| {
-                let (place, message, hint) = (Some(place.clone()), message.clone(), hint.clone());
+                let (place, message, hint) = (Some(place.clone()), message.clone(), in_commands(hint));
                 ErrorLine { code, place, message, hint }
             };
             return faults.iter().map(line).collect();
         }
         let place = if let Self::Study(error) = self { error.place().map(str::to_owned) } else { None };
-        let message = self.to_string();
+        let message = if self.is_about_flags() { in_flags(&self.to_string()) } else { self.to_string() };
         let after_place = place.as_ref().and_then(|place| message.strip_prefix(place.as_str())?.strip_prefix(": "));
         let message = after_place.unwrap_or(&message).to_owned();
         vec![ErrorLine { code: self.code(), place, message, hint: self.hint() }]

@@ -18,6 +18,7 @@ mod say;
 mod schema;
 mod studies;
 mod terminal;
+mod wording;
 
 use arguments::{Arguments, Command, Demonstration, Shelf};
 use clap::{CommandFactory, Parser};

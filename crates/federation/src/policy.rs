@@ -123,7 +123,7 @@ impl PolicyError {
     /// What to do next.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Unreadable { .. } => "`posterity agent policy init` prints a policy with every key explained",
+            Self::Unreadable { .. } => "a new policy has every key explained",
             Self::Refused { hint, .. } => hint,
         }
     }
@@ -282,7 +282,7 @@ impl Policy {
             self.check_pair(PromisePair::of(event), "", hint)?;
         }
         let hint = "ε and δ add up only over runs with the same relation and unit. Set the policy to the pair of the earlier runs; or \
-                    join with a new --home, and subtract the earlier grants from max_epsilon and max_delta";
+                    join with a new home folder, and subtract the earlier grants from max_epsilon and max_delta";
         match already.promised {
             PromiseScope::Nothing => Ok(()),
             PromiseScope::One(pair) => self.check_pair(pair, " in earlier runs at this site", hint),
@@ -390,8 +390,8 @@ impl Policy {
                     key: "known",
                     found: format!("{role} {name} with fingerprint {found}"),
                     expected: known.map_or_else(|| format!("an entry for {name} under [known]"), |known| known.clone()),
-                    hint: "ask the owner of that node or site, not the server, for its fingerprint (`posterity node fingerprint`, `posterity agent \
-                           fingerprint`). If it is the one found, add it under [known]; if not, do not take part",
+                    hint: "ask the owner of that node or site, not the server, for its fingerprint. If it \
+                           is the one found, add it under [known]; if not, do not take part",
                 });
             }
         }

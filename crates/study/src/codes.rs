@@ -134,7 +134,7 @@ const ALL: &[CodeEntry] = &[
         title: "the directory does not belong to a run",
         text: "A run writes only into a new directory, an empty one, or one that an earlier run created, so it cannot\n\
                overwrite your files. `report` and `predict` need a finished run. An interrupted run has no results yet: the\n\
-               same `simulate` command with the same --out resumes it. Exit code 2.",
+               same simulation into the same directory resumes it. Exit code 2.",
     },
     CodeEntry {
         code: "S014",
@@ -174,7 +174,7 @@ const ALL: &[CodeEntry] = &[
         title: "another run writes into the directory",
         text: "Two runs in one directory would overwrite each other's results, so the first run locks it until its process\n\
                ends. The message names the directory and the process. Wait until that run has ended, stop it, or choose\n\
-               another directory with --out. The same command then continues after the finished work. Exit code 2.",
+               another directory. The same simulation then continues after the finished work. Exit code 2.",
     },
 ];
 

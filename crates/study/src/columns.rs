@@ -66,7 +66,7 @@ pub(crate) fn schema_if_there(study: &Study, folders: &Folders) -> Result<Option
 /// The warning that the rows of a known set are yet to be fetched.
 pub(crate) fn not_here(study: &Study) -> Option<String> {
     let set = datasets::find(&study.data.source)?;
-    Some(format!("{0} was not fetched yet: `posterity datasets fetch {0}`", set.name))
+    Some(format!("{0} was not fetched yet: fetch the data set {0}", set.name))
 }
 
 /// Checks that the outcome fits the model, and that rows have record ids where a method needs them.

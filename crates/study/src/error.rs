@@ -189,8 +189,7 @@ impl StudyError {
     pub fn hint(&self) -> String {
         match self {
             Self::Privacy(PrivacyError::Budget { fits: 0, .. }) => {
-                "not one step fits: use more noise (`posterity account calibrate` finds how much) or a larger budget"
-                    .into()
+                "not one step fits: use more noise (a calibration finds how much) or a larger budget".into()
             }
             Self::Privacy(error) => error.hint().unwrap_or_else(|| parameter_hint(error).to_owned()),
             Self::Usage { hint, .. }
@@ -207,9 +206,9 @@ impl StudyError {
             Self::Run(RunError::Conflict(conflict)) => conflict.hint.clone(),
             Self::Run(RunError::Diverged) => "lower the learning rate".into(),
             Self::Run(RunError::Message { .. }) => "delete the run's directory `state` and run again".into(),
-            Self::Run(_) => "change the study's method as the message says; `posterity check` reads it again".into(),
+            Self::Run(_) => "change the study's method as the message says, then check it again".into(),
             Self::File { action, .. } if action.ends_with("the schema") => {
-                "`posterity init` writes one from the header of a table; [data] schema names it in a study".into()
+                "write one from the header of a table; [data] schema names it in a study".into()
             }
             Self::File { .. } => "check that the path exists and that you may use it".into(),
             Self::Stopped => "run it again: it goes on after the work that is finished".into(),
@@ -245,10 +244,10 @@ fn in_a_study(error: &StudyError) -> Option<&'static str> {
 
 /// What to do about a parameter outside its range.
 fn parameter_hint(error: &PrivacyError) -> &'static str {
-    let PrivacyError::Parameter { name, .. } = error else { return "see `posterity explain` for this code" };
+    let PrivacyError::Parameter { name, .. } = error else { return "read the explanation of this code" };
     match *name {
         "rate" | "sampling rate" => {
-            "--rate is the share of the rows in a batch, such as 0.01; for every row leave --sampling out"
+            "`rate` is the share of the rows in a batch, such as 0.01; for every row leave `sampling` out"
         }
         "delta" | "step-delta" => {
             "take δ well under one over the number of people, such as 1e-6; 0 has a meaning only without Gaussian noise"
@@ -256,7 +255,7 @@ fn parameter_hint(error: &PrivacyError) -> &'static str {
         "epsilon" | "step-epsilon" | "local-epsilon" => "ε is usually between 0.1 and 10",
         "steps" => "write the number of uses in digits, such as 10000 or 1e4",
         "noise-multiplier" | "noise multiplier" => {
-            "it is noise deviation / sensitivity, usually between 0.5 and 10; `posterity account calibrate` finds it"
+            "it is the standard deviation of the noise / sensitivity, usually between 0.5 and 10; a calibration finds it"
         }
         "gamma" => "γ is the probability of answering at random, such as 0.25",
         _ => "give a value in the named range",

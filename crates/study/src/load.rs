@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What to do with a study that is not simulated.
-const SERVED: &str = "posterity serve; or add a [partition] and `split` in [data], to simulate it on rows of your own";
+const SERVED: &str = "serve the study; or add a [partition] and `split` in [data], to simulate it on rows of your own";
 
 /// Where the files that a study names are looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Study {
         if !self.columns.is_empty() {
             return Err(StudyError::usage(
                 format!("{} has several columns, and a run has one data set and one partition", self.file),
-                format!("posterity reproduce {}", self.file),
+                format!("reproduce the study {}", self.file),
             ));
         }
         Loaded::open(self.clone(), folders, &Arc::default())

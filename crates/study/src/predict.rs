@@ -84,7 +84,7 @@ fn join(posterior: &mut Posterior, site: Option<&str>) -> Result<(), StudyError>
             None => Ok(()),
             Some(_) => {
                 let message = format!("{:?} has no intercept of each site's own", posterior.method);
-                Err(StudyError::usage(message, "leave --site out: all sites are predicted alike"))
+                Err(StudyError::usage(message, "leave `site` out: all sites are predicted alike"))
             }
         };
     };
@@ -97,7 +97,7 @@ fn join(posterior: &mut Posterior, site: Option<&str>) -> Result<(), StudyError>
                 let close = nearest(site, names()).map_or_else(String::new, |name| format!("did you mean {name:?}? "));
                 let listed = names().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
                 let message = format!("no site {site:?} took part in {:?}", posterior.study);
-                return Err(StudyError::usage(message, format!("{close}--site is one of {listed}")));
+                return Err(StudyError::usage(message, format!("{close}`site` is one of {listed}")));
             }
         },
     };
@@ -118,7 +118,7 @@ fn about(posterior: &Posterior, site: Option<&str>, predictions: &Predictions) -
     let interval = if first.is_some_and(|first| first.interval.is_some()) { ", with a 95 % interval" } else { "" };
     let at = match (site, &posterior.posterior.intercepts) {
         (Some(site), _) => format!(" at {site}"),
-        (None, Some(_)) => " at a site that is not known (--site names one)".to_owned(),
+        (None, Some(_)) => " at a site that is not known (`site` names one)".to_owned(),
         (None, None) => String::new(),
     };
     format!("from the posterior of {method} in {study}, seed {seed}: {what} {}{interval}{at}", predictions.of)
@@ -179,11 +179,11 @@ fn choose(mut all: Vec<Posterior>, method: Option<&str>, results: &Path) -> Resu
             let close = nearest(method, names.iter().map(String::as_str));
             let close = close.map_or_else(String::new, |name| format!("did you mean {name:?}? "));
             let message = format!("{} has no posterior of a method {method:?}", results.display());
-            Err(StudyError::usage(message, format!("{close}--method is one of {listed}")))
+            Err(StudyError::usage(message, format!("{close}`method` is one of {listed}")))
         }
         (None, None) => {
             let message = format!("{} has posteriors of several methods", results.display());
-            Err(StudyError::usage(message, format!("add --method with one of {listed}")))
+            Err(StudyError::usage(message, format!("add `method` with one of {listed}")))
         }
     }
 }
@@ -286,9 +286,9 @@ mod tests {
         assert_eq!(choose(all(), Some("non-private"), here).unwrap().method, "non-private");
         let refused = choose(all(), Some("Alfa"), here).unwrap_err();
         assert_eq!(refused.code(), "C001");
-        assert_eq!(refused.hint(), "did you mean \"alpha\"? --method is one of \"alpha\", \"non-private\"");
+        assert_eq!(refused.hint(), "did you mean \"alpha\"? `method` is one of \"alpha\", \"non-private\"");
         let several = choose(vec![posterior("a, ε 1"), posterior("b")], None, here).unwrap_err();
-        assert_eq!(several.hint(), "add --method with one of \"a, ε 1\", \"b\"");
+        assert_eq!(several.hint(), "add `method` with one of \"a, ε 1\", \"b\"");
     }
 
     #[test]
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(joined(Some("south")).unwrap(), (2.0, 0.25));
         assert_eq!(joined(None).unwrap(), (0.0, 0.5));
         let refused = joined(Some("sout")).unwrap_err();
-        assert_eq!(refused.hint(), "did you mean \"south\"? --site is one of \"north\", \"south\"");
+        assert_eq!(refused.hint(), "did you mean \"south\"? `site` is one of \"north\", \"south\"");
         assert_eq!(join(&mut posterior("shared"), Some("north")).unwrap_err().code(), "C001");
     }
 

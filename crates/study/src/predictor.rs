@@ -19,7 +19,7 @@ pub(crate) fn predict(posterior: &Posterior, csv: &[u8], registry: &Registry) ->
     let table = read_inputs(csv, &schema, posterior.bias).map_err(|error| StudyError::data(FILE, error))?;
     if table.inputs != posterior.inputs {
         let message = "the schema makes other inputs of a row than the posterior was learnt with";
-        return Err(StudyError::usage(message, "leave --schema out: the run stored the schema that fits"));
+        return Err(StudyError::usage(message, "leave `schema` out: the run stored the schema that fits"));
     }
     let own = posterior.posterior.intercepts.is_some();
     let rows = if own { table.rows.with_a_one() } else { table.rows };

@@ -90,7 +90,7 @@ pub fn written(name: &str) -> Result<(String, String), StudyError> {
     }
     let names = TABLES.map(|(known, _, _)| known);
     let hint = match nearest(name, names) {
-        Some(close) => format!("did you mean `{close}`? `posterity reproduce --list` shows all"),
+        Some(close) => format!("did you mean `{close}`? the list of tables shows all"),
         None => format!("one of {}; or a study file that ends in .toml", names.join(", ")),
     };
     Err(StudyError::usage(format!("there is no table `{name}`"), hint))

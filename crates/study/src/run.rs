@@ -43,8 +43,7 @@ pub fn read_results(path: &Path) -> Result<Results, StudyError> {
     let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     if value.get("kind").is_some_and(|kind| kind == "federation") {
         return Err(wrong(
-            "it is of a federation, which has no held-out rows to score; `posterity predict` reads its posterior"
-                .into(),
+            "it is of a federation, which has no held-out rows to score; predictions read its posterior".into(),
         ));
     }
     match value.get("schema").and_then(serde_json::Value::as_u64) {

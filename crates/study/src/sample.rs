@@ -53,7 +53,7 @@ pub(crate) fn sample(
             code: "S009",
             place: study.file.clone(),
             message: "no method of this study draws".to_owned(),
-            hint: "use algorithm = \"chain\"; posterity simulate is for all other methods".to_owned(),
+            hint: "use algorithm = \"chain\"; all other methods are simulated".to_owned(),
         }
         .into());
     }

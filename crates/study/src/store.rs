@@ -43,7 +43,7 @@ fn lock(root: &Path) -> Result<fs::File, StudyError> {
                 code: "S020",
                 place: root.display().to_string(),
                 message: format!("another run writes into this directory{who}"),
-                hint: "wait until it has ended, stop it, or name another directory with --out; the same command goes on after \
+                hint: "wait until it has ended, stop it, or name another directory; the same simulation goes on after \
                        the work that it has finished"
                     .to_owned(),
             }
@@ -80,7 +80,7 @@ impl Store {
                 code: "S013",
                 place: root.display().to_string(),
                 message: "there are other files in this directory".to_owned(),
-                hint: "name a new or empty directory with --out".to_owned(),
+                hint: "name a new or empty directory".to_owned(),
             }
             .into());
         }
@@ -89,7 +89,7 @@ impl Store {
                 code: "S013",
                 place: root.display().to_string(),
                 message: format!("the results of another study, {other:?}, are in this directory"),
-                hint: "name another directory with --out".to_owned(),
+                hint: "name another directory".to_owned(),
             }
             .into());
         }
@@ -142,7 +142,7 @@ pub fn unfinished(root: &Path) -> Option<StudyError> {
         code: "S013",
         place: root.display().to_string(),
         message: format!("this run is not finished: {pieces} done, and results are written when all are"),
-        hint: format!("posterity simulate STUDY.toml --out {} goes on where it stopped", root.display()),
+        hint: format!("simulate the study again into {}: it goes on where it stopped", root.display()),
     };
     Some(fault.into())
 }
@@ -192,7 +192,7 @@ mod tests {
         let told = second.to_string();
         assert!(told.contains(&folder.display().to_string()), "{told}");
         assert!(told.contains(&format!("process {}", std::process::id())), "{told}");
-        assert!(second.hint().contains("--out"), "{}", second.hint());
+        assert!(second.hint().contains("another directory"), "{}", second.hint());
         drop(first);
         open("rows").unwrap();
         fs::remove_dir_all(folder).unwrap();

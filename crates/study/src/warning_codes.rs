@@ -32,9 +32,9 @@ pub(crate) const ALL: &[CodeEntry] = &[
         text: "A chain accepted fewer than 1 in 100 proposals, a parameter did not move at all, or all draws together are\n\
                worth fewer than ten independent ones. Their mean and standard deviation describe where the chain was, not\n\
                the posterior; standard deviations of 5e-7 have been observed. No Gaussian is served: its file in\n\
-               `posterior/` has no numbers, and `posterity predict` refuses it with this code. Use smaller steps, longer\n\
+               `posterior/` has no numbers, and predictions refuse it with this code. Use smaller steps, longer\n\
                chains, or a larger ε. WarningSource: public, since draws are released. Exit code 0 as a warning of a run;\n\
-               `predict` ends with exit code 2.",
+               a prediction ends with exit code 2.",
     },
     CodeEntry {
         code: "W004",
@@ -49,14 +49,14 @@ pub(crate) const ALL: &[CodeEntry] = &[
         title: "the number of rows differs from the declared one (a warning)",
         text: "Noise, batch sizes and δ are planned for the declared number of rows, and the file has a different number.\n\
                Declare the number in the file, or check that it is the right file. WarningSource: rows. Shown in simulations, and\n\
-               locally at a site by `posterity agent check --declared-rows N`; an agent does not report it. Exit code 0.",
+               locally by the check of a site's file against declared rows; an agent does not report it. Exit code 0.",
     },
     CodeEntry {
         code: "W006",
         title: "a site has fewer than ten rows (a warning)",
         text: "The noise of such a site outweighs its contribution, and one row is at least a tenth of its data. Merge it\n\
                with another site, or check that its file is complete. WarningSource: rows. Shown in simulations, and locally at a\n\
-               site by `posterity agent check`; an agent does not report it. Exit code 0.",
+               site by the check of its file; an agent does not report it. Exit code 0.",
     },
     CodeEntry {
         code: "W007",
@@ -64,7 +64,7 @@ pub(crate) const ALL: &[CodeEntry] = &[
         text: "The last line has no line break and does not match the schema; or, where sites are the values of a column,\n\
                it is the only row of its site. An interrupted copy ends like this, and a truncated name looks like a site\n\
                that does not exist. Compare the file with the original. WarningSource: rows. Shown in simulations, and locally at\n\
-               a site by `posterity agent check`; an agent does not report it. Exit code 0.",
+               a site by the check of its file; an agent does not report it. Exit code 0.",
     },
     CodeEntry {
         code: "W008",

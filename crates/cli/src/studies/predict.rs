@@ -2,6 +2,7 @@
 
 use crate::arguments::PredictArguments;
 use crate::failure::Failure;
+use crate::wording::in_flags;
 use std::io::Write;
 use std::path::Path;
 use study::Posterior;
@@ -20,6 +21,6 @@ pub(crate) fn text(arguments: &PredictArguments, json: bool) -> Result<String, F
         return Ok(format!("{}\n", predictions.json(&posterior, site)));
     }
     // What the numbers are goes to standard error, so that standard output is the table alone.
-    let _ = writeln!(std::io::stderr(), "{}", posterior.about(site, &predictions));
+    let _ = writeln!(std::io::stderr(), "{}", in_flags(&posterior.about(site, &predictions)));
     Ok(predictions.csv(&posterior.levels()))
 }

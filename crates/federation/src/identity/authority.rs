@@ -78,14 +78,14 @@ impl AuthorityError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Exists { .. } => "choose a new folder; `posterity ca show` shows the existing authority".into(),
-            Self::File(error) if error.is_missing() => "create an authority with `posterity ca init`".into(),
+            Self::Exists { .. } => "choose a new folder, or use the existing authority".into(),
+            Self::File(error) if error.is_missing() => "create an authority first".into(),
             Self::File(error) => error.hint(),
-            Self::RootOffline { .. } => "put root.key back into the folder while `posterity ca renew` runs".into(),
+            Self::RootOffline { .. } => "put root.key back into the folder, and renew the authority".into(),
             Self::Mixed { .. } => {
-                "put root.key back and run `posterity ca renew`, or restore the folder from a backup".into()
+                "put root.key back and renew the authority, or restore the folder from a backup".into()
             }
-            Self::Ended { which: "issuing", .. } => "renew it with `posterity ca renew`, which needs root.key".into(),
+            Self::Ended { which: "issuing", .. } => "put root.key back and renew the authority".into(),
             Self::Ended { .. } => "create a new authority and invite all parties again".into(),
             Self::Certificate(_) => "restore the folder of the authority from a backup".into(),
             Self::Randomness => "try again, or ask the administrator of the machine".into(),

@@ -55,12 +55,12 @@ impl EnrolError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::UnknownInvite | Self::InviteExpired | Self::InviteUsed => "ask for a new invite",
-            Self::Taken => "ask the server's operator to run `posterity site revoke`, then join again",
+            Self::Taken => "ask the server's operator to revoke the holder of the name, then join again",
             Self::Request | Self::Sealing | Self::Role => "use the same version of posterity as the server",
             Self::Revoked | Self::UnknownParty | Self::OtherKey => {
-                "ask the server's operator for a new invite, and join with a new --home"
+                "ask the server's operator for a new invite, and join with a new home folder"
             }
-            Self::Authority => "ask the server's operator, who may have to run `posterity ca renew`",
+            Self::Authority => "ask the server's operator, who may have to renew the authority",
             Self::Unavailable => "try again later",
         }
     }

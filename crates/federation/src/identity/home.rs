@@ -78,7 +78,8 @@ impl HomeError {
             Self::File(error) if error.is_missing() => "give the home folder of a party that has joined".into(),
             Self::File(error) => error.hint(),
             Self::NoKey { .. } | Self::Damaged { .. } => {
-                "restore the file from a backup, or revoke the party and join with a new invite and a new --home".into()
+                "restore the file from a backup, or revoke the party and join with a new invite and a new home folder"
+                    .into()
             }
             Self::NotJoined { .. } => "join with an invite first".into(),
             Self::OtherRoot | Self::OtherParty | Self::Certificate(_) => {

@@ -75,7 +75,7 @@ impl StoreError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Missing { .. } => {
-                "give the store of a server: `posterity serve` creates it (default: HOME/server.sqlite)"
+                "give the store of a server, which creates it (default: server.sqlite in its home folder)"
             }
             Self::Place { .. } => {
                 "give the path of a file, or postgres://USER@localhost/DATABASE through a unix socket or a tunnel that ends on this machine"

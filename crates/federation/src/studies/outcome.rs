@@ -259,7 +259,7 @@ fn check_folder(path: &Path, run: &str) -> Result<(), StudyRunError> {
         code: "S013",
         place: path.display().to_string(),
         message: "this directory holds the results of another run".into(),
-        hint: "choose another directory with --out".into(),
+        hint: "choose another directory".into(),
     };
     Err(fault.into())
 }

@@ -24,13 +24,13 @@ impl Studies {
             StudyKind::Histogram => {
                 return Err(refuse(
                     format!("{file} is a histogram, which a federation cannot run"),
-                    "use `posterity simulate`",
+                    "simulate the study",
                 ));
             }
             StudyKind::Curves => {
                 return Err(refuse(
                     format!("{file} is an accounting figure, which has no sites"),
-                    "use `posterity reproduce`",
+                    "reproduce the figure",
                 ));
             }
         }
@@ -42,7 +42,7 @@ impl Studies {
             ));
         }
         if study.is_made_up() {
-            return Err(refuse(format!("{file} has generated rows, which no site holds"), "use `posterity simulate`"));
+            return Err(refuse(format!("{file} has generated rows, which no site holds"), "simulate the study"));
         }
         Ok(study)
     }
@@ -67,7 +67,7 @@ pub(super) fn choose<'a>(study: &'a Study, name: Option<&str>) -> Result<&'a Met
             ref several => {
                 let private: Vec<&str> = several.iter().map(|method| method.name.as_str()).collect();
                 let message = "the study has several private methods, but a run has one";
-                return Err(refuse(message, format!("choose one with --method: {}", listed(&private))));
+                return Err(refuse(message, format!("choose one by its name: {}", listed(&private))));
             }
         },
     };

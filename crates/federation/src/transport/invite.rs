@@ -28,12 +28,12 @@ impl InviteRefusal {
     pub fn hint(self) -> &'static str {
         match self {
             Self::Unknown => "check that the invite was created in this server's store, or ask for a new one",
-            Self::Expired => "ask for a new invite; `posterity site invite --valid` sets how long it is valid",
+            Self::Expired => "ask for a new invite; the operator sets how long it is valid",
             Self::Used => "ask for a new invite; if you did not use it yourself, tell the server's operator at once",
             Self::Taken => {
                 "ask the server's operator to revoke the holder of the name, then join again with the same invite"
             }
-            Self::Revoked => "join with a new --home; the invite is still valid",
+            Self::Revoked => "join with a new home folder; the invite is still valid",
         }
     }
 

@@ -1,4 +1,4 @@
-//! From mechanisms as typed, by flags or in a file, to checked events of the privacy library.
+//! From mechanisms as typed, by a person or in a file, to checked events of the privacy library.
 
 use super::typed::{AdjacencyAsTyped, AdversaryAsTyped, MechanismAsTyped, MechanismKind, SamplingAsTyped, UnitAsTyped};
 use crate::error::StudyError;
@@ -59,7 +59,7 @@ fn once(text: &str) -> Result<(), StudyError> {
 fn entry(value: serde_json::Value) -> Result<MechanismAsTyped, StudyError> {
     serde_json::from_value(value).map_err(|error| StudyError::Events {
         message: error.to_string(),
-        hint: "an object has the names of the flags, such as noise_multiplier or noise-multiplier".into(),
+        hint: "an object has the keys of accounting, such as noise_multiplier or noise-multiplier".into(),
     })
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn events(entries: &[MechanismAsTyped]) -> Result<Vec<Event>, StudyEr
 }
 
 impl MechanismKind {
-    /// The flags that have a meaning for it, besides --mechanism.
+    /// The names of the values that have a meaning for it, besides the mechanism itself.
     fn takes(self) -> &'static [&'static str] {
         match self {
             Self::Gaussian | Self::Laplace => &["noise-multiplier", "steps", "sampling", "rate", "adjacency", "unit"],
@@ -117,7 +117,7 @@ impl MechanismKind {
 }
 
 impl MechanismAsTyped {
-    /// The flags that were given.
+    /// The names of the values that were given.
     pub fn given(&self) -> Vec<&'static str> {
         let all = [
             ("mechanism", self.mechanism.is_some()),
@@ -143,13 +143,14 @@ impl MechanismAsTyped {
     /// The kind, after a check that every flag given has a meaning for it.
     fn kind(&self) -> Result<MechanismKind, StudyError> {
         let missing =
-            || StudyError::usage("no --mechanism is named", "for example --mechanism gaussian, or --events FILE");
+            || StudyError::usage("no `mechanism` is named", "for example `mechanism = gaussian`, or a list of events");
         let kind = self.mechanism.ok_or_else(missing)?;
         match self.given().into_iter().find(|flag| *flag != "mechanism" && !kind.takes().contains(flag)) {
             None => Ok(kind),
             Some(flag) => {
-                let message = format!("--{flag} has no meaning for {}", kind.name());
-                Err(StudyError::usage(message, format!("it takes --{}", kind.takes().join(", --"))))
+                let takes: Vec<String> = kind.takes().iter().map(|name| format!("`{}`", key(name))).collect();
+                let message = format!("`{}` has no meaning for {}", key(flag), kind.name());
+                Err(StudyError::usage(message, format!("it takes {}", takes.join(", "))))
             }
         }
     }
@@ -241,8 +242,8 @@ impl MechanismAsTyped {
             }
             (None | Some(SamplingAsTyped::None), None) => Ok(Sampling::None),
             (None | Some(SamplingAsTyped::None), Some(_)) => Err(StudyError::usage(
-                "--rate is given, but no sampling that it could be the rate of",
-                "add --sampling poisson (each row on its own) or --sampling without-replacement (fixed size)",
+                "`rate` is given, but no sampling that it could be the rate of",
+                "add `sampling = poisson` (each row on its own) or `sampling = without-replacement` (fixed size)",
             )),
             (Some(SamplingAsTyped::Poisson), rate) => Ok(Sampling::Poisson { rate: self.need("rate", rate)? }),
             (Some(SamplingAsTyped::WithoutReplacement), rate) => {
@@ -260,23 +261,28 @@ impl MechanismAsTyped {
     }
 }
 
-/// A flag that is missing, and what it would say.
+/// The key of a value: as in a file of events and in a study.
+fn key(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+/// A value that is missing, and what it would say.
 fn absent(flag: &str) -> StudyError {
     let hint = match flag {
         "adjacency" => {
-            "name the neighbours: --adjacency add-remove (one unit more or less) or substitute (one unit replaced)"
+            "name the neighbours: `adjacency = add-remove` (one unit more or less) or substitute (one unit replaced)"
         }
         "noise-multiplier" => {
-            "noise deviation / sensitivity, such as 1.1; `posterity account calibrate` finds it for a budget"
+            "standard deviation of the noise / sensitivity, such as 1.1; a calibration finds it for a budget"
         }
-        "steps" => "how often it is done, such as 1; `posterity account steps` finds how many fit a budget",
+        "steps" => "how often it is done, such as 1; a search for steps finds how many fit a budget",
         "rate" => "the share of the rows in a step, such as 0.01",
         "batch" => "rows in the batch of one test, such as 1000",
         "rows" => "rows that a batch is drawn from, such as 1000000",
         "adversary" => {
             "strong knows who answered at random, weak knows it of the others only, outside sees the shuffled answers alone"
         }
-        _ => "`posterity account epsilon --help` tells what each mechanism needs",
+        _ => "the reference of accounting tells what each mechanism needs",
     };
-    StudyError::usage(format!("--{flag} is missing"), hint)
+    StudyError::usage(format!("`{}` is missing", key(flag)), hint)
 }

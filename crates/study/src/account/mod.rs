@@ -111,7 +111,7 @@ pub fn calibrate(
     let mut typed = typed.clone();
     let open: Vec<bool> = typed.mechanisms.iter().map(MechanismAsTyped::lacks_noise).collect();
     if !open.contains(&true) {
-        let hint = "calibrate finds the multiplier of gaussian or laplace where --noise-multiplier is left out";
+        let hint = "calibrate finds the multiplier of gaussian or laplace where `noise_multiplier` is left out";
         return Err(StudyError::usage("there is no noise multiplier to find", hint));
     }
     for (entry, _) in typed.mechanisms.iter_mut().zip(&open).filter(|(_, open)| **open) {
@@ -133,7 +133,7 @@ pub fn steps(
     costs: &AccountCosts,
 ) -> Result<AccountAnswer, StudyError> {
     let [MechanismAsTyped { steps: None, .. }] = typed.mechanisms.as_slice() else {
-        let hint = "name one mechanism by flags and leave --steps out";
+        let hint = "name one mechanism and leave `steps` out";
         return Err(StudyError::usage("there is no number of steps to find", hint));
     };
     let mut once = typed.clone();
@@ -220,7 +220,7 @@ impl AccountAnswer {
 }
 
 /// What to do where there is nothing to compare.
-const ONE_EVALUATOR: &str = "this plan has one evaluator only; leave --verify out";
+const ONE_EVALUATOR: &str = "this plan has one evaluator only; leave `verify` out";
 
 /// The same refusal, with the hint for a second evaluator that is missing.
 fn unverified(error: PrivacyError) -> PrivacyError {
@@ -253,7 +253,7 @@ impl AccountCosts {
         match self.name() {
             "pld" => Ok(Self { verified: true, ..self }),
             name => {
-                Err(StudyError::usage(format!("--verify has no meaning for {name}"), "only `pld` has two evaluators"))
+                Err(StudyError::usage(format!("`verify` has no meaning for {name}"), "only `pld` has two evaluators"))
             }
         }
     }

@@ -41,7 +41,7 @@ impl ProfileColumn {
 fn distinct(names: &[String]) -> Result<(), StudyError> {
     match names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
         Some((_, name)) => {
-            Err(StudyError::usage(format!("--accountant names {name} twice"), "name each accountant once"))
+            Err(StudyError::usage(format!("`accountant` names {name} twice"), "name each accountant once"))
         }
         None => Ok(()),
     }
@@ -50,13 +50,13 @@ fn distinct(names: &[String]) -> Result<(), StudyError> {
 /// MIN:MAX:COUNT as that many values, evenly spaced.
 pub fn epsilons(text: &str) -> Result<Vec<Epsilon>, StudyError> {
     let hint = "write MIN:MAX:COUNT with COUNT from 2 to 10000, such as 0:4:81";
-    let bad = || StudyError::usage(format!("--epsilons is {}", cut(text)), hint);
+    let bad = || StudyError::usage(format!("`epsilons` is {}", cut(text)), hint);
     let [first, last, count] = text.split(':').collect::<Vec<_>>()[..] else { return Err(bad()) };
     let (first, last): (Epsilon, Epsilon) = (number("epsilons", first)?, number("epsilons", last)?);
     let count: usize = count.parse().map_err(|_| bad())?;
     if first >= last {
         let sign = if first > last { '>' } else { '=' };
-        return Err(StudyError::usage(format!("--epsilons is {}, where MIN {sign} MAX", cut(text)), hint));
+        return Err(StudyError::usage(format!("`epsilons` is {}, where MIN {sign} MAX", cut(text)), hint));
     }
     if !(2..=MOST).contains(&count) {
         return Err(bad());

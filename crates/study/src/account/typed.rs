@@ -101,9 +101,9 @@ pub enum MechanismKind {
 pub enum SamplingAsTyped {
     /// Every row takes part
     None,
-    /// Each row on its own, with probability --rate
+    /// Each row on its own, with the rate as its probability
     Poisson,
-    /// Batches of fixed size, --rate of the rows
+    /// Batches of fixed size, the rate as their share of the rows
     WithoutReplacement,
 }
 
@@ -154,8 +154,8 @@ impl Choice for MechanismKind {
 impl Choice for SamplingAsTyped {
     const ALL: &'static [(Self, &'static str, &'static str)] = &[
         (Self::None, "none", "Every row takes part"),
-        (Self::Poisson, "poisson", "Each row on its own, with probability --rate"),
-        (Self::WithoutReplacement, "without-replacement", "Batches of fixed size, --rate of the rows"),
+        (Self::Poisson, "poisson", "Each row on its own, with the rate as its probability"),
+        (Self::WithoutReplacement, "without-replacement", "Batches of fixed size, the rate as their share of the rows"),
     ];
 }
 

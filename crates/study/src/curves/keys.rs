@@ -62,7 +62,7 @@ const LINE: &[Key] = &[
         ValueKind::Table(PLAN),
         "{ mechanism = \"gaussian\", noise_multiplier = 1.1, steps = 100, adjacency = \"substitute\" }",
     )
-    .about("the plan, with the keys of `posterity account`"),
+    .about("the plan, with the keys of accounting"),
 ];
 
 const RANGE: &[Key] = &[

@@ -124,7 +124,7 @@ fn clean(set: &Set, given: &[u8]) -> Result<(Vec<u8>, Checked), StudyError> {
 
 fn wrong(set: &Set, what: &str) -> StudyError {
     let hint = match &set.rows_from {
-        KnownRows::Bundled(_) => "this set is bundled: leave --from out",
+        KnownRows::Bundled(_) => "this set is bundled: leave `from` out",
         KnownRows::Fetched { by_hand, .. } => by_hand,
     };
     StudyError::dataset(format!("this is not the file of {}: {what}", set.name), hint)

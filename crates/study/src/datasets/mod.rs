@@ -92,7 +92,7 @@ pub fn is_here(set: &Set, folders: &Folders) -> bool {
 
 /// Where a fetched set is kept.
 fn stored_path(set: &Set, folders: &Folders) -> Result<PathBuf, StudyError> {
-    let hint = "name a folder by --to or in the variable POSTERITY_DATA";
+    let hint = "name a folder by `to` or in the variable POSTERITY_DATA";
     let lacking = || StudyError::usage("there is no home directory to keep data in", hint);
     Ok(folders.data.as_ref().ok_or_else(lacking)?.join(format!("{}.csv.gz", set.name)))
 }
@@ -133,7 +133,7 @@ fn stored(set: &Set, folders: &Folders) -> Result<Vec<u8>, StudyError> {
     fs::read(&path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => {
             let message = format!("{} was not fetched yet: there is no {}", set.name, path.display());
-            StudyError::dataset(message, format!("posterity datasets fetch {}", set.name))
+            StudyError::dataset(message, format!("fetch the data set {}", set.name))
         }
         _ => StudyError::file("cannot read", &path, error),
     })

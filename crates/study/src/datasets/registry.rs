@@ -102,9 +102,9 @@ const ABALONE_ORIGIN: (&str, &str) = (
 const HOSPITALS: [(&str, u64); 4] =
     [("cleveland", 303), ("hungary", 294), ("switzerland", 123), ("va_long_beach", 200)];
 const SUPPORT2_BY_HAND: &str =
-    "download https://hbiostat.org/data/repo/support2csv.zip and name it by --from; the unzipped file is fine too";
+    "download https://hbiostat.org/data/repo/support2csv.zip and name it by `from`; the unzipped file is fine too";
 const FLCHAIN_BY_HAND: &str =
-    "in R: write.csv(survival::flchain, \"flchain.csv\", row.names = FALSE), and name that file by --from";
+    "in R: write.csv(survival::flchain, \"flchain.csv\", row.names = FALSE), and name that file by `from`";
 
 /// All data sets, bundled ones first.
 pub const SETS: &[Set] = &[

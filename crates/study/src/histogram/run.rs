@@ -164,7 +164,7 @@ fn check_room(out: &Path) -> Result<(), StudyError> {
             code: "S013",
             place: out.display().to_string(),
             message: "there are other files in this directory".to_owned(),
-            hint: "name a new or empty directory with --out".to_owned(),
+            hint: "name a new or empty directory".to_owned(),
         }
         .into());
     }
