@@ -244,7 +244,7 @@ fn mistakes_in_a_file_of_events_are_named() {
     let words = "account epsilon --delta 1e-5 --events -";
     let said = |input: &str| String::from_utf8(piped(words, input).stderr).unwrap();
     let misspelt = EVENTS.replace("noise-multiplier", "noise-multiplyer");
-    refused_with(words, &misspelt, "C002", 2, "names of the flags");
+    refused_with(words, &misspelt, "C002", 2, "keys of accounting");
     assert!(
         said(&misspelt).contains("event 2 of the list") && said(&misspelt).contains("noise-multiplyer"),
         "{}",

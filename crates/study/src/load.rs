@@ -112,6 +112,36 @@ impl Loaded {
     ///
     /// Results are written after all work is done, each file whole or not at all; finished work is kept as it comes, so that a
     /// run that was stopped goes on from there.
+    ///
+    /// # Examples
+    /// A run, and a prediction from what it left:
+    /// ```
+    /// use study::{Folders, Posterior, Study};
+    ///
+    /// let text = r#"
+    ///     schema = 1
+    ///     study = { name = "heart", seeds = [1], baselines = false }
+    ///     data = { source = "heart", split = { test = 0.2 } }
+    ///     partition = { kind = "column", column = "hospital" }
+    ///     model = { kind = "logistic" }
+    ///     [[method]]
+    ///     name = "clear"
+    ///     algorithm = "pvi"
+    ///     solver = "clear"
+    ///     rounds = 1
+    ///     local = { optimiser = "natural" }
+    /// "#;
+    /// let out = std::env::temp_dir().join(format!("study-example-{}", std::process::id()));
+    /// let results = Study::read("heart.toml", text)?.load(&Folders::default())?.simulate(&out, &())?;
+    /// assert_eq!(results.methods[0].name, "clear");
+    ///
+    /// let posterior = Posterior::open(&out, None)?.at(None)?;
+    /// let patient = "age,sex,cp,trestbps,chol,fbs,restecg,thalach,exang,oldpeak\n63,1,1,145,233,1,2,150,0,2.3\n";
+    /// let predictions = posterior.predict(patient.as_bytes())?;
+    /// assert!(predictions.csv(&posterior.levels()).starts_with("row,probability"));
+    /// std::fs::remove_dir_all(out)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn simulate(&self, out: &Path, observer: &dyn RunObserver) -> Result<Results, StudyError> {
         run::into(&self.study, self.engine.as_ref(), out, self.made.as_ref(), observer)
     }

@@ -24,6 +24,35 @@ pub(super) const BASELINES: [&str; 4] = ["majority class", "mean of the target",
 pub(super) const CONSTANTS: [&str; 2] = ["majority class", "mean of the target"];
 
 /// Everything that a study chose.
+///
+/// # Examples
+/// A study is read with everything that is wrong with it told at once, and planned without a row:
+/// ```
+/// use study::{Folders, Study};
+///
+/// let text = r#"
+///     schema = 1
+///     study = { name = "heart", seeds = [1] }
+///     data = { source = "heart", split = { test = 0.2 } }
+///     partition = { kind = "column", column = "hospital" }
+///     model = { kind = "logistic" }
+///     [[method]]
+///     name = "perturbed"
+///     algorithm = "pvi"
+///     solver = "perturb"
+///     rounds = 3
+///     local = { optimiser = "natural" }
+///     privacy = { unit = "example", adjacency = "substitute", epsilon = 3.0, delta = 1e-4, clip = 2.0 }
+/// "#;
+/// let study = Study::read("heart.toml", text)?;
+/// assert_eq!(study.plan(&Folders::default())?.len(), 1, "one data set");
+///
+/// let faults = Study::read("heart.toml", &text.replace("rounds = 3", "rounds = 0").replace("logistic", "logit"));
+/// let faults = faults.expect_err("two mistakes");
+/// let places: Vec<&str> = faults.iter().map(|fault| fault.place.as_str()).collect();
+/// assert_eq!(places.len(), 2, "{places:?}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Study {
     /// Names the directory of its results.

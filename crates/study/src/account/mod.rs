@@ -1,4 +1,27 @@
 //! The four questions: the ε of a plan, its δ, the noise for a budget, and the steps within a budget.
+//!
+//! A [`Plan`] is a list of events with an overlap and a group; [`PlanAsTyped`] is the same before it is
+//! checked, with numbers as text and some of them left out, so that they can be looked for.
+//! [`AccountCosts`] is the accountant that is asked.
+//!
+//! # Examples
+//! ```
+//! use privacy::{Adjacency, Delta, Epsilon, Event, NoiseMultiplier, Steps};
+//! use study::account::{self, AccountCosts, Found, Plan, PlanAsTyped, read_events};
+//!
+//! let (delta, costs) = (Delta::new(1e-5)?, AccountCosts::new("pld")?);
+//! let event = Event::gaussian(NoiseMultiplier::new(4.0)?, Adjacency::Substitute, Steps::new(10)?);
+//! let answer = account::epsilon(Plan::new(vec![event])?, delta, &costs)?;
+//! assert!(answer.two_sided && answer.epsilon.lower <= answer.epsilon.upper);
+//!
+//! // Without a noise multiplier it is looked for: the least with which ten steps cost ε = 1.
+//! let list = r#"[{"mechanism": "gaussian", "steps": 10, "adjacency": "substitute"}]"#;
+//! let typed = PlanAsTyped { mechanisms: read_events("plan.json", list)?, ..PlanAsTyped::default() };
+//! let answer = account::calibrate(&typed, Epsilon::new(1.0)?, delta, &costs)?;
+//! assert!(answer.epsilon.upper <= 1.0);
+//! assert!(matches!(answer.found, Found::NoiseMultiplier(z, _) if z.get() > 4.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod mechanism;
 mod plan;

@@ -53,7 +53,7 @@ fn a_certificate_ends_no_later_than_the_one_that_signed_it() {
     assert_eq!(issued(NOW).unwrap().expires, NOW + PARTY_LIFE);
     assert_eq!(issued(NOW + 88 * DAY).unwrap().expires, NOW + ISSUING_LIFE);
     let late = issued(NOW + ISSUING_LIFE).unwrap_err();
-    assert!(late.hint().contains("ca renew"), "{late}");
+    assert!(late.hint().contains("renew the authority"), "{late}");
     let root = Authority::renew(&folders.folder("ca"), IssuingKey::Keep, NOW + ROOT_LIFE).unwrap_err();
     assert!(matches!(root, AuthorityError::Ended { which: "root", .. }));
 }
