@@ -45,6 +45,9 @@ const ROWS_OF_A_STEP: f64 = 250.0;
 impl Simulation<'_> {
     /// Each site fits its own rows. Where held-out rows belong to sites, each is predicted by its own site's fit; else every
     /// fit is scored on all of them, and scores are averaged over sites.
+    ///
+    /// # Errors
+    /// [`RunError::Unusable`] without sites or where sites and held-out rows differ in width.
     pub fn local_only(&self) -> Result<Record, RunError> {
         self.local_only_by(&Fits::default(), self.data)
     }
@@ -81,6 +84,9 @@ impl Simulation<'_> {
 
     /// One answer for every row, without inputs: the share of each class, or mean and deviation, of all training outcomes.
     /// By the shares every row gets the majority class. The record's posterior is the prior, for want of any.
+    ///
+    /// # Errors
+    /// [`RunError::Unusable`] where there are no parameters to have a prior.
     pub fn constant(&self) -> Result<Record, RunError> {
         let outcomes: Vec<f64> = self.sites.iter().flat_map(|site| site.shard.rows().outcomes()).copied().collect();
         let n = outcomes.len() as f64;
@@ -99,7 +105,10 @@ impl Simulation<'_> {
         self.record(prior, &predictions, scores, self.at_sites(&predictions), None)
     }
 
-    /// All rows in one place.
+    /// All rows in one place: the fit that no federation can beat but by chance.
+    ///
+    /// # Errors
+    /// As [`Simulation::local_only`].
     pub fn non_private(&self) -> Result<Record, RunError> {
         self.non_private_by(&Fits::default(), self.data)
     }
@@ -123,6 +132,9 @@ impl Simulation<'_> {
     }
 
     /// Mean and variances of that posterior, where they are known to many digits.
+    ///
+    /// For a Gaussian likelihood those of [`Simulation::exact_posterior`], for a mixture by quadrature; `None`
+    /// for all other models.
     pub fn exact_moments(&self) -> Result<Option<Exact>, RunError> {
         if let Some(q) = self.exact_posterior()? {
             return Ok(Some(Exact { mean: q.mean().to_vec(), variances: q.variances() }));

@@ -57,6 +57,11 @@ impl Built {
 
 /// Builds a method for clients with these declared numbers of rows, on a model of these inputs, which all sites
 /// share. The seed is that of public coins, where the method throws any.
+///
+/// # Errors
+/// A [`Conflict`](crate::describe::Conflict) where the method's parts do not go together, the model does
+/// not offer what it needs, or the budget does not cover it; a [`PrivacyError`] where no theorem covers a
+/// release.
 pub fn build(
     method: &Method,
     rows: &[u64],

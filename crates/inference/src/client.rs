@@ -74,13 +74,19 @@ pub struct SimulationContext {
 /// One client of a simulation: its rows, its ledger and its memory.
 #[derive(Debug)]
 pub struct Client<'a> {
+    /// Its rows.
     shard: &'a Shard,
+    /// Its ledger, its memory and its terms.
     member: Member,
+    /// Where its charges are kept, in memory.
     journal: MemoryJournal,
 }
 
 impl<'a> Client<'a> {
     /// A client that has answered nothing yet. A plan that does not fit the grant is refused here.
+    ///
+    /// # Errors
+    /// A grant whose plan costs more than it grants, or that no accountant certifies.
     pub fn new(index: usize, shard: &'a Shard, terms: Terms, grant: Grant) -> Result<Self, PrivacyError> {
         let mut journal = MemoryJournal::default();
         let ledger = Ledger::open(grant, &mut journal)?;
@@ -125,6 +131,10 @@ impl<'a> Client<'a> {
     }
 
     /// Answers as [`Member::answer`] does, with charges in memory and seeded noise.
+    ///
+    /// # Errors
+    /// Before the charge: a question, a memory or terms that the protocol refuses, and a budget that is spent.
+    /// After it: a gate that refuses a sum. What was charged stays charged.
     pub fn answer(
         &mut self,
         protocol: &dyn Protocol,
@@ -137,6 +147,9 @@ impl<'a> Client<'a> {
     }
 
     /// Remembers what the server says it applied.
+    ///
+    /// # Errors
+    /// A receipt that is no [`Total`](crate::Total), or from which no memory follows.
     pub fn settle(&mut self, protocol: &dyn Protocol, receipt: &Receipt) -> Result<(), RunError> {
         self.member.settle(protocol, &receipt.applied)
     }

@@ -26,16 +26,24 @@ use rayon::prelude::*;
 
 /// A run under way: the server's state in bytes, the clients, and counts of what was sent.
 pub struct Drive<'a> {
+    /// The method.
     protocol: &'a dyn Protocol,
     schedule: Schedule,
     link: &'a dyn Link,
+    /// What simulated gates share.
     workshop: SimulationContext,
     clients: Vec<Client<'a>>,
+    /// The server's state, in canonical bytes.
     state: Vec<u8>,
+    /// Rounds that were completed.
     round: u64,
+    /// Exchanges so far.
     messages: u64,
+    /// Bytes that clients sent so far.
     bytes: u64,
+    /// Who comes next in an asynchronous run.
     order: Order,
+    /// How often each client was asked in this round.
     attempts: Vec<u64>,
 }
 
@@ -99,6 +107,10 @@ impl<'a> Drive<'a> {
     /// One round: every client that can is asked once; in an asynchronous run, as many arrive as there are clients.
     ///
     /// An error ends the round with its message. What was charged stays charged.
+    ///
+    /// # Errors
+    /// What a client or the fold refused. The round is not counted; asked again, it has another attempt and
+    /// so other noise.
     pub fn round(&mut self) -> Result<Progress, RunError> {
         let (mut able, query) = (Vec::new(), self.protocol.ask(&self.state)?);
         for client in &self.clients {

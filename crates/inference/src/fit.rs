@@ -82,6 +82,7 @@ pub fn mode(model: &dyn Model, rows: &Rows, precisions: &[f64]) -> Option<Fitted
 struct Search<'a> {
     model: &'a dyn Model,
     rows: &'a Rows,
+    /// Precisions of the prior, parameter by parameter.
     precisions: &'a [f64],
     /// Expectations are taken under q; otherwise at its mean, and q has the precision that follows.
     wide: bool,
@@ -89,6 +90,7 @@ struct Search<'a> {
 
 /// A place of the search. The natural gradient there is (Λ* − Λ, g) in the coordinates of q.
 struct FitPoint {
+    /// μ.
     mean: Vec<f64>,
     /// Λ, packed, and its Cholesky factor.
     precision: Vec<f64>,
@@ -97,6 +99,7 @@ struct FitPoint {
     target: Vec<f64>,
     /// g: the objective's gradient by the mean.
     gradient: Vec<f64>,
+    /// The objective: the free energy, or the log-posterior where q has no width.
     value: f64,
     /// The squared length of the natural gradient, gᵀΣg + ½ tr (Σ(Λ* − Λ))²: the rise of the objective along it.
     rise: f64,

@@ -39,10 +39,15 @@ pub trait ChargeAndGate {
 #[derive(Debug)]
 pub struct Member {
     index: usize,
+    /// Terms of its first answers, where these differ, stage by stage.
     openings: Vec<Opening>,
+    /// Terms of all others.
     terms: Terms,
+    /// What it was charged, and what it may be.
     ledger: Ledger,
+    /// What was applied of its answers, in canonical bytes.
     memory: Vec<u8>,
+    /// What it will remember of its last answer, until the receipt comes.
     draft: Option<Vec<u8>>,
 }
 
@@ -80,6 +85,11 @@ impl Member {
     ///
     /// What is wrong with the question or the terms is found before the charge, which leaves the ledger as it was. What
     /// was charged stays charged, whatever happens then.
+    ///
+    /// # Errors
+    /// Before the charge: what [`Protocol::check`] refuses, a gate that cannot be opened on these terms, other
+    /// numbers of rows than a fixed batch was declared for, and a ledger that does not cover the event. After
+    /// it: what the gate or the solver refuses.
     pub fn answer<D: ChargeAndGate>(
         &mut self,
         protocol: &dyn Protocol,
@@ -107,6 +117,9 @@ impl Member {
 
     /// Remembers what the server says it applied. A second receipt for the same answer changes nothing, and neither does
     /// one that is refused: draft and memory stay for the right one.
+    ///
+    /// # Errors
+    /// Bytes that are no receipt, or one from which no memory follows.
     pub fn settle(&mut self, protocol: &dyn Protocol, applied: &[u8]) -> Result<(), RunError> {
         if let Some(draft) = &self.draft {
             self.memory = protocol.settle(draft, applied)?;

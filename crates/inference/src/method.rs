@@ -342,11 +342,18 @@ impl Method {
     }
 
     /// Refuses a method whose parts do not go together.
+    ///
+    /// # Errors
+    /// The first conflict: a limit of a part, what the algorithm itself refuses, rounds without an end, or a
+    /// release that no theorem covers under the promise.
     pub fn check(&self) -> Result<(), Conflict> {
         fits(self, None)
     }
 
-    /// Refuses a method that needs what a model does not offer.
+    /// Refuses a method that needs what a model does not offer, and whatever [`Method::check`] refuses.
+    ///
+    /// # Errors
+    /// The first conflict, at the key that asks for the offer.
     pub fn check_model(&self, offers: &[Offer]) -> Result<(), Conflict> {
         fits(self, Some(offers))
     }

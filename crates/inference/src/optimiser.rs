@@ -108,10 +108,13 @@ pub(crate) fn adam_noise(steps: u64, kept: bool) -> f64 {
 /// their inverses stay finite numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Descent {
+    /// μ.
     mean: Vec<f64>,
     /// log s, or log s², by the chart.
     log_spread: Vec<f64>,
+    /// s, kept beside its logarithm.
     deviation: Vec<f64>,
+    /// What the optimiser remembers.
     moments: OptimiserState,
     #[serde(skip)]
     direction: Vec<f64>,

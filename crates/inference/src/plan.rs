@@ -59,6 +59,10 @@ pub struct MethodPlan {
 /// planned updates cost at most ε; with a given one the updates are as many as fit, and not more than are asked for.
 /// Under an aggregator all clients share one event, sized for the smallest δ among them. Where the method needs record
 /// ids, rows are taken to have them; a run looks whether they do.
+///
+/// # Errors
+/// What [`Method::check`] refuses; sizes that the algorithm refuses; a noise multiplier with which not one
+/// update fits; and a release that no accountant certifies.
 pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<MethodPlan, RunError> {
     plan_with(&Costs::default(), method, clients, dimension)
 }
@@ -157,10 +161,13 @@ struct Costing<'a> {
     /// All that a client's plan follows from, with its own terms and the releases: the method, the number of clients, the
     /// parameters.
     constants: (&'a Method, usize, usize),
+    /// What is promised.
     promise: &'a Promise,
+    /// What a client releases.
     releases: Releases,
     /// How many sums one update releases, after the opening.
     sums: Steps,
+    /// Whether sums are noised at the client or after they were added up.
     trust: Trust,
     /// The cohort whose clients noise their shares, and the law of these.
     cohort: Option<(Cohort, ShareNoise)>,
@@ -171,8 +178,11 @@ struct Costing<'a> {
 /// What may differ from client to client.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 struct ClientTerms {
+    /// How the rows of a step are drawn.
     sampling: Sampling,
+    /// C.
     bound: NormBound,
+    /// δ of this client.
     delta: Delta,
     /// Length of a released sum.
     numbers: usize,
@@ -326,6 +336,9 @@ fn asked(method: &Method, promise: &Promise, releases: &Releases, clients: u64) 
 /// How a client of so many declared rows draws the rows of a step.
 ///
 /// A batch of all rows, or more, is all rows.
+///
+/// # Errors
+/// A rate or a batch that is none: over 0 and at most 1, or of at least one row.
 pub fn sampling(batch: Batching, rows: u64) -> Result<Sampling, PrivacyError> {
     match batch {
         Batching::All => Ok(Sampling::None),

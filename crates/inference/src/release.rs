@@ -139,6 +139,10 @@ impl Release {
 
     /// Refuses terms that were agreed for other sums, by public numbers alone; and, where parts of rows are summed and rows may
     /// come and go, rows without record ids.
+    ///
+    /// # Errors
+    /// [`PrivacyError::Shape`] for sums of another length, grain or number, and
+    /// [`PrivacyError::NoTheorem`] for parts under add-remove without record ids.
     pub fn check(&self, seat: &ClientView<'_>) -> Result<(), PrivacyError> {
         let (shape, covered) = (&seat.terms.shape, seat.terms.event.steps().get());
         let expected = self.numbers.of(seat.shard.len() as u64);

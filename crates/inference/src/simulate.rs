@@ -111,6 +111,9 @@ impl Simulation<'_> {
     }
 
     /// The method's parts for these sites. Refused where it needs record ids that a site's rows do not have.
+    ///
+    /// # Errors
+    /// What [`crate::build`] refuses, and rows without record ids where parts follow from these.
     pub fn build(&self) -> Result<Built, RunError> {
         if self.method.needs_record_ids() {
             self.sites.iter().try_for_each(|site| site.shard.keys().records().map(|_| ()))?;
@@ -311,18 +314,26 @@ impl Simulation<'_> {
 
 /// A served posterior, and what it predicts for the held-out rows.
 struct ServedView {
+    /// The shared posterior.
     posterior: Gaussian,
+    /// Of all held-out rows, each at its own site where it has one.
     predictions: Vec<Prediction>,
+    /// Of each site, where sites have their own.
     intercepts: Vec<SiteIntercept>,
+    /// Distances from the exact posterior.
     against: Against,
+    /// The variance of the outcome, where the method learnt it.
     outcome_variance: Option<f64>,
 }
 
 /// A served posterior against the exact one, as far as that is known.
 #[derive(Debug, Clone, Copy)]
 struct Against {
+    /// KL(served ‖ exact), in nats.
     kl: Option<f64>,
+    /// Mean absolute difference of the means.
     mean_error: Option<f64>,
+    /// Mean absolute difference of the variances.
     variance_error: Option<f64>,
 }
 

@@ -25,7 +25,9 @@ const FOLLOWED: usize = 16;
 /// its plan if it came to the end of that.
 pub(crate) struct Spending<'a> {
     plan: &'a MethodPlan,
+    /// Whose ε is claimed.
     claim: Claim,
+    /// Costs that are known already.
     costs: &'a Costs,
     /// The first client on the same terms as each.
     alike: Vec<usize>,

@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 /// leave no rounding behind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Total {
+    /// A unit is 2^−exponent.
     exponent: i32,
+    /// One integer for each coordinate.
     units: Vec<i128>,
 }
 

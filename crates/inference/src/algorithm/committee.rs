@@ -166,7 +166,9 @@ impl AlgorithmSettings for CommitteeSettings {
 
 /// Natural parameters of the start of a member's search, and of a member's prior. Public constants.
 struct Priors {
+    /// Where a member's search begins.
     start: Vec<f64>,
+    /// p, or p^(1/M).
     member: Vec<f64>,
 }
 

@@ -150,7 +150,9 @@ impl AlgorithmSettings for GlobalViSettings {
 /// Where q stands, as it is asked: the mean and the deviation of each parameter. Public.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GlobalPoint {
+    /// μ.
     mean: Vec<f64>,
+    /// s.
     deviation: Vec<f64>,
 }
 

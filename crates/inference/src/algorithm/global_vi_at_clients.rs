@@ -42,7 +42,9 @@ pub struct GlobalViAtClients {
 
 /// Constants of a step.
 struct ClientStepConstants {
+    /// The client's optimisation.
     local: Local,
+    /// p, for the gradient of the KL term.
     prior: Prior,
     /// N/L.
     scale: f64,
@@ -53,7 +55,9 @@ impl StudyConstant for ClientStepConstants {}
 /// A step under way: where it began, where it stands. All of it is a function of released values.
 #[derive(Clone)]
 struct StepPath {
+    /// Where q stood when it was asked.
     begin: Descent,
+    /// Where it stands after the step, with the optimiser's moments.
     now: Descent,
 }
 

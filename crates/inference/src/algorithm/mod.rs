@@ -83,7 +83,7 @@ use serde::de::DeserializeOwned;
 /// States, queries and memories have canonical bytes, so that a driver in one process and a network
 /// are two drivers of the same functions (see [`Protocol`]).
 ///
-/// The contract, which the laws in [`testing`](crate::testing) try on every method:
+/// The contract, which the laws in `inference::testing` try on every method:
 ///
 /// - `check` refuses by public numbers alone, before anything is charged.
 /// - `answer` passes the gate as often as the method's releases state, and sends nothing else.

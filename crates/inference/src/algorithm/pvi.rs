@@ -354,7 +354,9 @@ fn check_own([first, second]: Natural) -> Result<(), PrivacyError> {
 
 /// Where learning begins: the prior, and the model's own start where it has one.
 struct Outset {
+    /// η of p, which is served before anything was learnt.
     prior: Prior,
+    /// Where the model wants a search to begin.
     start: Prior,
 }
 
@@ -371,7 +373,9 @@ fn set_out(mut task: Task, outset: &Outset) -> Task {
 
 /// Constants of the rule that a client applies to its own released factor.
 struct Holding {
+    /// What is done with a negative precision.
     rule: FactorRule,
+    /// How much of the change the server will keep.
     kept: Damping,
     family: Family,
 }

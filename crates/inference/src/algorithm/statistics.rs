@@ -66,7 +66,9 @@ pub struct StatisticsState {
 
 /// A sum over rows with the noise in it, in the units of what was asked.
 struct Heard {
+    /// In the units of what was asked.
     sum: Vec<f64>,
+    /// Declared rows of the clients that are in it.
     rows: u64,
     /// Deviation of the noise of each number.
     noise: f64,

@@ -7,7 +7,9 @@ use crate::method::Method;
 pub struct Collected {
     /// Iterations of a chain; 0 where the method does not draw.
     iterations: u64,
+    /// Draws of all chains so far.
     seen: u64,
+    /// Of each chain its draws, row by row.
     chains: Vec<Vec<f64>>,
 }
 

@@ -33,7 +33,9 @@ pub struct Component {
 /// | 1 | 2.7e-7 | 4.7e-6 | 13 |
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Correction {
+    /// C.
     variance: f64,
+    /// The mixture that stands for V_cor.
     components: &'static [Component],
 }
 

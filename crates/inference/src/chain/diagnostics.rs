@@ -50,6 +50,9 @@ pub struct Convergence {
 }
 
 /// Diagnostics of every parameter, in the order of the draws. Refused: fewer than four iterations.
+///
+/// # Errors
+/// [`RunError::Unusable`] of fewer than four iterations.
 pub fn diagnose(draws: &Draws) -> Result<Vec<Diagnostics>, RunError> {
     if draws.iterations() < FEWEST {
         let found = draws.iterations();

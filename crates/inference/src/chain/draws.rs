@@ -10,8 +10,11 @@ use std::collections::BTreeSet;
 /// no clip rate, no log-density of the rows, no ratio before its noise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draws {
+    /// Of the parameters, in the order of a row.
     names: Vec<String>,
+    /// Rows of each chain.
     iterations: usize,
+    /// Row by row.
     chains: Vec<Vec<f64>>,
 }
 

@@ -24,11 +24,17 @@ pub enum RowReading {
 /// Encodes lines by a schema.
 pub(crate) struct Encoder<'a> {
     schema: &'a Schema,
+    /// Whether an intercept is added.
     bias: bool,
+    /// What happens to cells outside the schema.
     reading: RowReading,
+    /// Inputs that are numbers, which come first.
     dense: usize,
+    /// All inputs.
     width: usize,
+    /// Numbers of the present row.
     numbers: Vec<f64>,
+    /// Positions of its ones, increasing.
     ones: Vec<u32>,
 }
 

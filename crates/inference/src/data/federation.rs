@@ -27,6 +27,10 @@ impl Federation {
     ///
     /// A row keeps its keys: its place in the file, and its record's id. A simulated site without rows is refused: nobody
     /// meant it.
+    ///
+    /// # Errors
+    /// A column that was not kept, a split with an empty side, a partition that the rows do not allow, and a
+    /// site without rows.
     pub fn new(table: &Encoded, split: &Split, partition: &Partition, seed: u64) -> Result<Self, DataError> {
         Self::of_split(table, (split, seed), partition, seed)
     }

@@ -15,6 +15,10 @@ use std::io::Read;
 
 /// Reads the inputs of a table's rows, as [`super::read`] does in a strict reading. Other columns, an id, a site or the
 /// outcome among them, may be there or not; outcomes are those of any row.
+///
+/// # Errors
+/// A header without an input's column, a cell that the schema does not cover, with its line, and a table
+/// without rows.
 pub fn read_inputs(reader: impl Read, schema: &Schema, bias: bool) -> Result<Encoded, DataError> {
     let mut lines = Lines::open(reader)?;
     let header = names(&mut lines)?;

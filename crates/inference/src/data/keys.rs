@@ -26,7 +26,9 @@ impl fmt::Debug for RecordId {
 /// The keys of some rows, in their order.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RowKeys {
+    /// The place of each row in its file.
     slots: Vec<u64>,
+    /// The id of each row's record, where the schema names a column of them.
     records: Option<Vec<RecordId>>,
 }
 

@@ -69,6 +69,10 @@ impl Partition {
     }
 
     /// The clients of these rows of the table. No client is empty, and no row is at two clients.
+    ///
+    /// # Errors
+    /// More clients than rows, a row that does not say whose it is, a value of `at_most` that no row has, and
+    /// shares of classes that the rows do not allow; the hint says which are possible.
     pub fn clients(&self, table: &Encoded, train: &[usize], seed: u64) -> Result<Vec<Dealt>, DataError> {
         match self {
             Self::Even { clients } => even(*clients, train, seed),
@@ -181,7 +185,9 @@ fn sorted(rows: &[usize]) -> Vec<usize> {
 struct Sizes {
     /// Clients of each kind.
     half: usize,
+    /// Rows of a small client.
     small: usize,
+    /// Rows of a large client.
     large: usize,
     /// Rows of the majority class at a small client.
     majority: usize,

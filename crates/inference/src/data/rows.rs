@@ -13,11 +13,15 @@ use std::fmt;
 /// one-hot coding, missing flags and the bias make them. Adult's 109 inputs take 6 numbers and 9 positions.
 #[derive(Clone, PartialEq)]
 pub struct Rows {
+    /// What the inputs are.
     layout: InputLayout,
+    /// Dense inputs, row by row.
     numbers: Vec<f64>,
+    /// Positions that hold a one, row after row.
     ones: Vec<u32>,
     /// Row i has the ones `starts[i]..starts[i + 1]`.
     starts: Vec<u32>,
+    /// y of each row.
     outcomes: Vec<f64>,
 }
 
@@ -46,6 +50,9 @@ impl fmt::Debug for Row<'_> {
 
 impl Rows {
     /// No rows yet: of `width` inputs, the first `dense` are numbers.
+    ///
+    /// # Errors
+    /// [`DataError::Width`] of no inputs, more than 2^24, or more dense ones than inputs.
     pub fn new(width: usize, dense: usize) -> Result<Self, DataError> {
         Ok(Self::of(InputLayout::new(width, dense)?))
     }
@@ -56,6 +63,9 @@ impl Rows {
     }
 
     /// Adds a row. Ones must increase and lie between dense and width; numbers and outcome must be finite.
+    ///
+    /// # Errors
+    /// [`DataError::Width`] of a row that does not fit the encoding.
     pub fn push(&mut self, row: Row<'_>) -> Result<(), DataError> {
         let (first, width) = (self.dense() as u32, self.width());
         let in_range = row.ones.iter().all(|&p| p >= first && (p as usize) < width);

@@ -31,7 +31,9 @@ use crate::{DataError, InputLayout};
 pub struct Schema {
     outcome: Outcome,
     columns: Vec<Column>,
+    /// The column that tells records apart.
     record_id: Option<String>,
+    /// Which rows belong; all, where it is none.
     only: Option<Only>,
 }
 
@@ -136,6 +138,10 @@ impl Numeric {
 
 impl Schema {
     /// Reads and checks a schema. Errors name the line.
+    ///
+    /// # Errors
+    /// [`DataError::Schema`] with the line: text that is no TOML, unknown keys, a column that is named twice,
+    /// constants with which a number could become infinite, and a schema without inputs.
     pub fn from_toml(text: &str) -> Result<Self, DataError> {
         typed::read(text)
     }

@@ -59,6 +59,9 @@ impl Split {
     }
 
     /// Training rows and held-out rows, each in the order of the table. Neither is empty.
+    ///
+    /// # Errors
+    /// [`DataError::Split`] where one side would be empty, and a column that was not kept.
     pub fn rows(&self, table: &Encoded, seed: u64) -> Result<(Vec<usize>, Vec<usize>), DataError> {
         let n = table.rows.len();
         match self {

@@ -66,6 +66,11 @@ impl Encoded {
 /// ones, and wants one row at least; a lenient one makes a row of each line, of no line no row, so that files which differ
 /// in one line become tables that differ in one row. Lines that the schema's `only` leaves out are no rows of a strict
 /// reading, and rows of zeros in a lenient one.
+///
+/// # Errors
+/// Columns that are not in the file, or not in the schema. In a strict reading also broken lines, cells
+/// that the schema does not cover, records without an id or with that of another row, and a table without
+/// rows. A lenient reading refuses nothing about a row.
 pub fn read(
     reader: impl Read,
     schema: &Schema,
@@ -121,7 +126,9 @@ const MOST_SEEN: usize = 100;
 
 /// Which lines are rows, by the schema's `only`.
 struct Selection<'a> {
+    /// The level that a row must have.
     only: Option<&'a Only>,
+    /// Whether any line had it.
     taken: bool,
     /// Other values of its column.
     seen: BTreeSet<String>,
@@ -159,6 +166,9 @@ impl<'a> Selection<'a> {
 }
 
 /// The names in a table's first line. Nothing else is looked at.
+///
+/// # Errors
+/// A file that cannot be read, is an archive or a spreadsheet, or has no header.
 pub fn header(reader: impl Read) -> Result<Vec<String>, DataError> {
     names(&mut Lines::open(reader)?.at_most(MOST_HEADER))
 }
@@ -197,10 +207,12 @@ pub(super) fn names(lines: &mut Lines<'_>) -> Result<Vec<String>, DataError> {
 
 /// Where in a line the cells of the schema stand.
 struct Places {
+    /// Of each column of the schema; none of an ignored one.
     columns: Vec<Option<usize>>,
     outcome: usize,
     record: Option<usize>,
     only: Option<usize>,
+    /// Of the columns to keep as text.
     keep: Vec<usize>,
 }
 

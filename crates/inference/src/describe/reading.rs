@@ -34,7 +34,9 @@ impl<'a> Reading<'a> {
 /// silent, for settings whose absence has a meaning of its own.
 #[derive(Clone, Copy)]
 pub struct Keys<'a> {
+    /// The values.
     table: &'a Table,
+    /// Their descriptions, which have the defaults.
     keys: &'static [Key],
     /// The table's own key, empty for the outermost.
     at: &'static str,
@@ -86,6 +88,9 @@ impl<'a> Keys<'a> {
     }
 
     /// A number, or what holds where it is left out.
+    ///
+    /// # Errors
+    /// A conflict where the key is left out and has no default, or its value is no number.
     pub fn number(&self, name: &str) -> Result<f64, Conflict> {
         match (self.maybe_number(name)?, self.otherwise(name)) {
             (Some(number), _) => Ok(number),
@@ -100,6 +105,9 @@ impl<'a> Keys<'a> {
     }
 
     /// A whole number, or what holds where it is left out.
+    ///
+    /// # Errors
+    /// A conflict where the key is left out and has no default, or its value is no whole number of at least 0.
     pub fn count(&self, name: &str) -> Result<u64, Conflict> {
         match (self.maybe_count(name)?, self.otherwise(name)) {
             (Some(count), _) => Ok(count),
@@ -121,6 +129,9 @@ impl<'a> Keys<'a> {
     }
 
     /// A word, or what holds where it is left out.
+    ///
+    /// # Errors
+    /// A conflict where the key is left out and has no default.
     pub fn word(&self, name: &str) -> Result<&'a str, Conflict> {
         match (self.maybe_word(name), self.otherwise(name)) {
             (Some(word), _) => Ok(word),
@@ -135,6 +146,9 @@ impl<'a> Keys<'a> {
     }
 
     /// A flag, or what holds where it is left out.
+    ///
+    /// # Errors
+    /// A conflict where the key is left out and has no default, or its value is neither true nor false.
     pub fn flag(&self, name: &str) -> Result<bool, Conflict> {
         match (self.table.get(name).map(Value::as_bool), self.otherwise(name)) {
             (Some(Some(flag)), _) => Ok(flag),

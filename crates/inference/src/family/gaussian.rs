@@ -13,7 +13,9 @@ use std::f64::consts::{E, PI};
 /// A proper Gaussian distribution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gaussian {
+    /// μ.
     mean: Vec<f64>,
+    /// Σ, as variances or by the precision's factor.
     spread: Spread,
 }
 

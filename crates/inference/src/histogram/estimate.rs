@@ -74,6 +74,9 @@ impl Design {
 ///
 /// Unbiased, with the standard error of [`Design::variance`] at the estimate held within [0, 1]. γ = 1 says nothing, and is
 /// refused.
+///
+/// # Errors
+/// [`RunError::Unusable`] without rounds, with other numbers of counts than categories, or with γ = 1.
 pub fn estimate(design: &Design, rounds: &[Vec<u64>]) -> Result<Vec<Share>, RunError> {
     let fits = rounds.iter().all(|counts| counts.len() == design.categories);
     if design.gamma >= 1.0 || rounds.is_empty() || !fits {

@@ -20,6 +20,9 @@ pub struct Surveyed {
 ///
 /// Every user's ledger has the grant of the one that is handed over, and is charged with the whole event before the first
 /// answer: a user who is not drawn in a round was in danger of it. Answers are the same in all rounds, coins are not.
+///
+/// # Errors
+/// A grant that does not cover the event, and fewer users than the event has.
 pub fn survey(event: &Event, alike: &Ledger, answers: &[u64], seed: u64) -> Result<Surveyed, RunError> {
     let mut source = Seeded::new(seed);
     let (mut gates, mut journals) = (Vec::with_capacity(answers.len()), Vec::new());

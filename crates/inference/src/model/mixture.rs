@@ -61,8 +61,11 @@ const FAR: f64 = 10.0;
 
 /// Outcomes gathered into cells: their means and how many there are in each, and room for logarithms.
 struct Gathered {
+    /// Mean outcome of each cell.
     means: Vec<f64>,
+    /// Outcomes in each cell.
     weights: Vec<f64>,
+    /// Room for one log-likelihood for each cell.
     logs: Vec<f64>,
 }
 

@@ -12,10 +12,15 @@ use privacy::{Inputs, Layer};
 /// Weights stand layer after layer, in a layer input by input, and of every layer but the first the last input is a one.
 #[derive(Default)]
 pub struct Pass {
+    /// Rows of the batch.
     rows: usize,
+    /// Inputs that are numbers.
     dense: usize,
+    /// Inputs of the batch, row by row.
     numbers: Vec<f64>,
+    /// Positions that hold a one, row after row.
     ones: Vec<u32>,
+    /// Row i has the ones `starts[i]..starts[i + 1]`.
     starts: Vec<u32>,
     /// Of each layer, row by row: after the activation; of the last there is none.
     outputs: Vec<Vec<f64>>,

@@ -53,6 +53,7 @@ pub(super) fn moments(
 
 /// Logarithms of a density on a grid, less the largest of them.
 struct QuadratureGrid {
+    /// The box that the grid covers.
     within: Box2,
     logs: Vec<f64>,
 }

@@ -119,7 +119,10 @@ const PRIOR: &[Key] = &[Key::new("precision", ValueKind::Positive, "1.0")
     .otherwise(Otherwise::Number(1.0))];
 
 impl StudyModel {
-    /// Reads and checks a `[model]`; everything that is wrong with it, at once, where it is not sound.
+    /// Reads and checks a `[model]`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with its keys, at once; and an intercept of a model that looks at no inputs.
     pub fn read(table: &Table, registry: &Registry) -> Result<Self, Vec<Conflict>> {
         let found = validate(table, MODEL_KEYS, registry);
         if !found.is_empty() {
@@ -169,6 +172,9 @@ pub fn stored(settings: &dyn ModelSettings) -> Table {
 }
 
 /// Settings from [`stored`] keys.
+///
+/// # Errors
+/// The first conflict: a kind that the registry does not have, or keys that are not its own.
 pub fn restored(table: &Table, registry: &Registry) -> Result<Arc<dyn ModelSettings>, Conflict> {
     let keys = &MODEL_KEYS[..1];
     match validate(table, keys, registry).into_iter().next() {

@@ -41,8 +41,11 @@ const FIXED_SEED: u64 = 0;
 
 /// What a row says of its logits: E pₖ, E pₖ(1 − pₖ), and room for one draw.
 struct Expected {
+    /// E pₖ.
     probability: Vec<f64>,
+    /// E pₖ(1 − pₖ).
     slope: Vec<f64>,
+    /// Room for one draw.
     drawn: Vec<f64>,
 }
 
@@ -302,8 +305,11 @@ struct Logits<'a> {
     q: &'a Gaussian,
     /// Σ, line by line, where coefficients depend on each other.
     covariance: Option<Vec<f64>>,
+    /// Of each coefficient.
     variances: Vec<f64>,
+    /// K.
     classes: usize,
+    /// Frames of standard normal vectors of K numbers.
     draws: Vec<f64>,
 }
 

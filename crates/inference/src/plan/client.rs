@@ -109,6 +109,9 @@ impl ClientPlan {
     /// The grant with which the client's ledger is opened.
     ///
     /// Skellam shares have no certified loss distribution: their ledger adds up divergences of one Rényi order.
+    ///
+    /// # Errors
+    /// A plan without a Rényi order, for Skellam shares.
     pub fn grant(&self, promise: &Promise) -> Result<Grant, PrivacyError> {
         let plan = self.first(self.charges())?;
         let filter = match self.event.mechanism() {

@@ -16,8 +16,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// has a plan of its own. The work is the same on one thread and on many: who asks for what another is working out waits.
 #[derive(Debug, Default)]
 pub struct Costs {
+    /// Plans of clients, by their constants.
     plans: Memo<Result<ClientPlan, RunError>>,
+    /// ε of charges, by charges and δ.
     spent: Memo<Result<Spent, PrivacyError>>,
+    /// How many of both were worked out.
     worked_out: AtomicU64,
 }
 

@@ -89,7 +89,9 @@ pub(super) fn moments(omega: &[f64], squared: f64) -> RowMoments {
 
 /// rᵢ at one t.
 struct Ratios {
+    /// Real parts.
     re: Vec<f64>,
+    /// Imaginary parts.
     im: Vec<f64>,
 }
 

@@ -24,7 +24,9 @@ const APART: f64 = 1e-7;
 
 /// Posterior density of φ = (A, θ, log σ), Ω_xx⁻¹ = AAᵀ, the diagonal of A by its logarithm; without log σ where σ² is known.
 pub(super) struct Working<'a> {
+    /// Ŝ and how it was made.
     seen: &'a ObservedSums,
+    /// Of θ and σ².
     prior: &'a RegressionPrior,
     /// d.
     pub(super) inputs: usize,
@@ -36,7 +38,9 @@ pub(super) struct WorkingView {
     pub(super) factor: Vec<f64>,
     /// Ω, packed.
     omega: Vec<f64>,
+    /// Eigenvalues ω and eigenvectors of Ω.
     pub(super) eigen: Eigen,
+    /// Of one row's w²zzᵀ in the eigenbasis.
     pub(super) moments: RowMoments,
     /// Ŝ', packed.
     seen: Vec<f64>,

@@ -181,6 +181,9 @@ pub const WHOLE_KEY: Key =
 
 impl Batching {
     /// From `rate` and `batch`.
+    ///
+    /// # Errors
+    /// `rate` beside `batch`, a rate that is none, and a fixed size that is not drawn without replacement.
     pub fn read(keys: &Keys<'_>) -> Result<Self, Conflict> {
         let rate = keys.maybe_number("rate")?;
         if let Some(rate) = rate {

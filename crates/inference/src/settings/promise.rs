@@ -201,6 +201,10 @@ impl Promise {
     }
 
     /// From `privacy`, whose values were validated.
+    ///
+    /// # Errors
+    /// A number that the privacy crate refuses, keys of a secure sum without one, and colluders where nodes
+    /// add the noise.
     pub fn read(keys: &Keys<'_>) -> Result<Self, Conflict> {
         let at = |key: &str, error: PrivacyError| Conflict {
             code: VALUE,

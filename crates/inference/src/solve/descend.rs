@@ -38,6 +38,7 @@ pub struct Descend {
 struct StepConstants {
     local: Local,
     family: Family,
+    /// 1/rate: what turns a batch's sum into an estimate of all rows'.
     inverse_rate: f64,
     /// Of the step's draws.
     seed: u64,
@@ -48,9 +49,13 @@ impl StudyConstant for StepConstants {}
 /// Everything that moves in an update, all of it a function of released values.
 #[derive(Clone)]
 struct DescentPath {
+    /// What is solved.
     task: Task,
+    /// Where q stands, with the optimiser's moments.
     descent: Descent,
+    /// Room for the gradient of a step.
     slope: Vec<f64>,
+    /// s∘ε of a step, for aligned gradients.
     shift: Vec<f64>,
 }
 

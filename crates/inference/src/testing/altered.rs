@@ -20,8 +20,11 @@ pub type Folding<'f> = dyn Fn(&dyn Protocol, &[u8], &Answers) -> Result<Folded, 
 
 /// A protocol with another way to answer and to fold.
 pub struct Altered<'a> {
+    /// The protocol that is altered.
     inner: &'a dyn Protocol,
+    /// How clients answer in its place.
     answering: &'a Answering<'a>,
+    /// How answers are folded in its place.
     folding: &'a Folding<'a>,
 }
 

@@ -26,8 +26,11 @@ fn marks(values: Vec<f64>, mark: &Mark) -> Vec<f64> {
 
 /// Releases and sends marks, whatever goes in.
 pub struct Tainted {
+    /// Of the sums that it takes.
     shape: Shape,
+    /// A gate without noise, which draws batches.
     inner: Box<dyn Gate>,
+    /// What is released in place of every number.
     mark: f64,
 }
 

@@ -7,9 +7,13 @@ use serde::{Deserialize, Serialize};
 /// Where the way has come, and the mean of its places in the second half, which noise moves less than the last of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Climb {
+    /// Where the way has come.
     theta: Vec<f64>,
+    /// Adam's moments.
     moments: OptimiserState,
+    /// Σθ over the second half of the way.
     sum: Vec<f64>,
+    /// How many places are in it.
     counted: u64,
 }
 

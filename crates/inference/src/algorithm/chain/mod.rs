@@ -140,12 +140,15 @@ pub struct ChainState {
     learnt: Option<Descent>,
     /// The way uphill to where chains start, if they do so.
     climb: Option<Climb>,
+    /// Where the present chain stands.
     walk: Walk,
+    /// Moments of the draws that are served.
     summary: DrawMoments,
     /// Questions answered, which number the coins.
     questions: u64,
     /// Draws of all chains, and the last of them.
     done: u64,
+    /// The last draw.
     last: Vec<f64>,
 }
 

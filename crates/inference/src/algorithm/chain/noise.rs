@@ -11,7 +11,9 @@ use privacy::Mechanism;
 /// their own, each has V/M; where one sum is noised, it has V. The bound to which log-ratios are
 /// clipped follows from this and from the noise that privacy needs.
 pub struct ChainNoise<'a> {
+    /// What was agreed with each client.
     pub(super) terms: &'a [Terms],
+    /// Who adds up.
     pub(super) summing: Summing,
     /// N₀/N.
     pub(super) temper: f64,

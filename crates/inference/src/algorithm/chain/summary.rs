@@ -10,8 +10,11 @@ const LEAST_SHARE: f64 = 1e-12;
 /// Draws, their mean, and sums of products of deviations from it (Welford 1962): lower triangle, packed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DrawMoments {
+    /// n.
     count: u64,
+    /// Of the draws so far.
     mean: Vec<f64>,
+    /// Σ (θ − mean)(θ − mean)ᵀ, packed, or its diagonal.
     products: Vec<f64>,
 }
 

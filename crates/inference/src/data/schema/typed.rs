@@ -95,10 +95,13 @@ struct SchemaAsTyped {
 #[serde(deny_unknown_fields)]
 struct OutcomeAsTyped {
     column: String,
+    /// Classes.
     levels: Option<Vec<String>>,
     centre: Option<f64>,
     scale: Option<f64>,
+    /// A number.
     bounds: Option<[f64; 2]>,
+    /// "drop", or nothing.
     missing: Option<String>,
 }
 
@@ -107,12 +110,19 @@ struct OutcomeAsTyped {
 #[serde(deny_unknown_fields)]
 struct ColumnAsTyped {
     name: String,
+    /// "numeric", "category" or "ignore".
     kind: String,
+    /// Of a category.
     levels: Option<Vec<String>>,
+    /// Of a number: subtracted.
     centre: Option<f64>,
+    /// Of a number: divided by.
     scale: Option<f64>,
+    /// Of a number: values are clamped to these first.
     bounds: Option<[f64; 2]>,
+    /// Of a number: whether its logarithm is taken.
     log: Option<bool>,
+    /// What a missing cell is.
     missing: Option<MissingAsTyped>,
 }
 
