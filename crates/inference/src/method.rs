@@ -159,6 +159,13 @@ pub trait AlgorithmSettings: fmt::Debug + Canonical + Send + Sync {
         false
     }
 
+    /// Whether clients at local gates keep factors whose sum is the server's total: the state is then a
+    /// [`PviState`](crate::algorithm::PviState), a client's memory a [`Remembered`](crate::algorithm::Remembered), and the law of
+    /// factors holds.
+    fn keeps_factors(&self) -> bool {
+        false
+    }
+
     /// Whether every row's own contribution is clipped to the promise's bound, so that the schema's ranges say what it should be.
     fn clips_rows(&self) -> bool {
         false

@@ -244,6 +244,9 @@ pub struct PrivacyResult {
     pub noise_multiplier: f64,
     /// Clipping bound C. 1 for sufficient statistics, whose rule bounds a row in units of its own.
     pub clip: f64,
+    /// How every row or change is bounded, in the method's own words; empty in results of a program that did not say so yet.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub bounded: String,
     /// Accountant of the claim.
     pub accountant: String,
     /// What each client spent, first seed.

@@ -3,7 +3,7 @@
 use super::page::{paragraph, section as titled};
 use super::standing::{Placed, Standing};
 use crate::svg::escape;
-use inference::results::{MethodResult, OUTSIDE_EPSILON, PrivacyResult};
+use inference::results::{OUTSIDE_EPSILON, PrivacyResult};
 use study::digits::{down, shortest};
 
 /// A sentence for each method that promises something, and the names of those that do not.
@@ -54,11 +54,11 @@ pub(super) fn without_name<'a>(name: &str, privacy: &'a PrivacyResult) -> &'a st
 fn group(privacy: &PrivacyResult, methods: &[Placed]) -> String {
     let names: Vec<&str> = methods.iter().map(|m| m.method.name.as_str()).collect();
     let line = |m: &Placed| {
-        let kept = m.method.privacy.as_ref().map(|privacy| kept(m.method, privacy)).unwrap_or_default();
+        let kept = m.method.privacy.as_ref().map(kept).unwrap_or_default();
         format!("<li>{}: {}</li>", escape(&m.method.name), escape(&kept))
     };
     let lines = match methods {
-        [_] => format!("<span class=\"terms\">{}</span>", escape(&kept(methods[0].method, privacy))),
+        [_] => format!("<span class=\"terms\">{}</span>", escape(&kept(privacy))),
         several => format!("<ul class=\"terms\">{}</ul>", several.iter().map(line).collect::<String>()),
     };
     let sentence = without_name(names.first().unwrap_or(&""), privacy);
@@ -85,20 +85,13 @@ fn terms(privacy: &PrivacyResult) -> String {
 }
 
 /// What keeps the promise.
-fn kept(method: &MethodResult, privacy: &PrivacyResult) -> String {
-    let (noise, bound) = (tidy(privacy.noise_multiplier), bounded(method, privacy));
+fn kept(privacy: &PrivacyResult) -> String {
+    let noise = tidy(privacy.noise_multiplier);
+    let bound = match privacy.bounded.as_str() {
+        "" => format!("clipping bound {}", tidy(privacy.clip)),
+        words => words.to_owned(),
+    };
     format!("noise multiplier {noise}, {bound}, accountant {}", privacy.accountant)
-}
-
-/// What bounds a row or a change: of sufficient statistics the rule, which stands where others have a solver.
-fn bounded(method: &MethodResult, privacy: &PrivacyResult) -> String {
-    match (method.algorithm.as_str(), method.solver.as_str()) {
-        ("statistics", "row-norm") => "rows scaled down to a norm in units of their deviations".into(),
-        ("statistics", "projected") => "values projected to fractions of their deviations".into(),
-        ("statistics", _) => "values cut to assumed bounds".into(),
-        ("chain", sampler) if sampler != "langevin" => "log-ratios clipped to a bound that follows from it".into(),
-        _ => format!("clipping bound {}", tidy(privacy.clip)),
-    }
 }
 
 /// A number as it was given, or cut where it is long.

@@ -147,6 +147,7 @@ fn privacy(method: &Method, promise: &Promise, runs: &[Finished]) -> Option<Priv
         promise: format!("{} promises {}.", method.name, words::promise(promise)),
         noise_multiplier: most(&|run| run.noise_multiplier),
         clip: most(&|run| run.clip),
+        bounded: method.algorithm.bounded(promise).rows,
         accountant: words::accountant(promise.accountant).to_owned(),
         clients: first.spending.clone(),
     })

@@ -44,7 +44,7 @@ fn factors(drive: &Drive<'_>) -> Vec<Total> {
 
 /// Whether the method's clients have factors of their own.
 pub fn has_own_factors(method: &Method) -> bool {
-    method.algorithm.descriptor().name == "pvi" && method.promise.is_none_or(|p| p.aggregator == Aggregator::None)
+    method.algorithm.keeps_factors() && method.promise.is_none_or(|p| p.aggregator == Aggregator::None)
 }
 
 /// Whether the total is the sum of the factors, in a run whose clients have some.

@@ -186,6 +186,10 @@ impl AlgorithmSettings for RedescribedAlgorithm {
         self.inner.draws()
     }
 
+    fn keeps_factors(&self) -> bool {
+        self.inner.keeps_factors()
+    }
+
     fn bounded(&self, promise: &Promise) -> BoundWords {
         self.inner.bounded(promise)
     }

@@ -308,6 +308,10 @@ impl AlgorithmSettings for PviSettings {
         summed
     }
 
+    fn keeps_factors(&self) -> bool {
+        true
+    }
+
     fn approaches(&self) -> bool {
         !self.releases(1).reused
     }
