@@ -189,7 +189,7 @@ fn whole_run(case: &str, method: &Method) -> Outcome<()> {
     let cost = cost_of(&simulation)?;
     println!(
         r#"{{"case":"{case}",{cost},"reading":{reading:.3},"accuracy":{:.4},"epsilon":{:.4}}}"#,
-        record.scores.accuracy.unwrap_or(f64::NAN),
+        record.scores.get("accuracy").unwrap_or(&f64::NAN),
         record.spending.first().map_or(f64::NAN, |s| s.certified)
     );
     Ok(())

@@ -9,9 +9,9 @@ use crate::algorithm::PviSettings;
 use crate::fit::{Fit, Fitted, optimum};
 use crate::fits::{Fits, key};
 use crate::method::Method;
-use crate::record::{Record, Scores, SiteScores};
+use crate::record::{Record, SiteScores};
 use crate::results::CurvePoint;
-use crate::score::{calibration, scores};
+use crate::score::{Prominence, Scores, calibration, scores};
 use crate::settings::{
     Batching, Chart, Covariance, Damping, FactorRule, Gradients, Local, NoiseReading, Optimiser, Readout, Repair,
     Rounds, Schedule,
@@ -76,10 +76,11 @@ impl Simulation<'_> {
             let (scores, sites) = (scores(&predictions, outcomes), self.at_sites(&predictions));
             return Ok(Record { fit, ..self.record(q, &predictions, scores, sites, kl)? });
         }
-        let each: Vec<Scores> = fits.iter().map(|(_, fit)| scores(fit, outcomes)).collect();
-        let alone = |(site, scores): (&Site, &Scores)| SiteScores { site: site.name.clone(), scores: *scores };
-        let sites = self.sites.iter().zip(&each).map(alone).collect();
-        Ok(Record { fit, ..self.record(q, &predictions, mean_of(&each), sites, kl)? })
+        let each: Vec<Scores<f64>> = fits.iter().map(|(_, fit)| scores(fit, outcomes)).collect();
+        let mean = Scores::mean(&each.iter().collect::<Vec<_>>());
+        let alone = |(site, scores): (&Site, Scores<f64>)| SiteScores { site: site.name.clone(), scores };
+        let sites = self.sites.iter().zip(each).map(alone).collect();
+        Ok(Record { fit, ..self.record(q, &predictions, mean, sites, kl)? })
     }
 
     /// One answer for every row, without inputs: the share of each class, or mean and deviation, of all training outcomes.
@@ -239,18 +240,15 @@ impl Simulation<'_> {
         &self,
         posterior: Gaussian,
         predictions: &[Prediction],
-        scores: Scores,
+        scores: Scores<f64>,
         sites: Vec<SiteScores>,
         kl: Option<f64>,
     ) -> Result<Record, RunError> {
-        let Scores { accuracy, log_likelihood, absolute_error, .. } = scores;
         let point = CurvePoint {
             round: 1,
             messages: 0,
             epsilon: None,
-            accuracy,
-            log_likelihood,
-            absolute_error,
+            scores: scores.clone().shown_in(Prominence::Leading),
             kl,
             mean_error: None,
             variance_error: None,
@@ -277,21 +275,6 @@ impl Simulation<'_> {
             last_moves: Vec::new(),
             warnings: Vec::new(),
         })
-    }
-}
-
-/// Means of each score over sites; none where a site has none.
-fn mean_of(each: &[Scores]) -> Scores {
-    let n = each.len() as f64;
-    let mean = |f: fn(&Scores) -> Option<f64>| each.iter().map(f).sum::<Option<f64>>().map(|sum| sum / n);
-    Scores {
-        accuracy: mean(|s| s.accuracy),
-        log_likelihood: mean(|s| Some(s.log_likelihood)).unwrap_or(f64::NAN),
-        auc: mean(|s| s.auc),
-        absolute_error: mean(|s| s.absolute_error),
-        root_squared_error: mean(|s| s.root_squared_error),
-        coverage: mean(|s| s.coverage),
-        width: mean(|s| s.width),
     }
 }
 

@@ -4,6 +4,7 @@
 //! differences cancel what the split does to both, so that small differences are seen with few seeds.
 
 use crate::results::{MethodResult, Summary};
+use crate::score::{Score, Scores};
 use serde::{Deserialize, Serialize};
 
 /// A difference is seen where it is at least this many of its standard errors.
@@ -19,11 +20,16 @@ pub struct Comparison {
     pub to: String,
     /// Its algorithm, one of [`BASELINES`].
     pub baseline: String,
-    /// The method's mean held-out log-likelihood less the baseline's, in nats per row: above 0 the method is better.
-    pub log_likelihood: Difference,
-    /// The method's mean absolute error less the baseline's: under 0 the method is better. None for classification.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub absolute_error: Option<Difference>,
+    /// The method's scores less the baseline's, of those that are compared. There is always one of [`MAIN`](crate::score::MAIN).
+    #[serde(flatten)]
+    pub differences: Scores<Difference>,
+}
+
+impl Comparison {
+    /// The difference in the score by which methods are compared.
+    pub fn main(&self) -> Option<&Difference> {
+        self.differences.main()
+    }
 }
 
 /// The mean of one number for each seed, with its standard error.
@@ -65,7 +71,7 @@ pub fn baseline(methods: &[MethodResult], algorithm: &str) -> Option<usize> {
 /// Whether anything may be compared with this method: it has a score, and a search that it rests on has converged. Every
 /// comparison asks here, and nowhere else.
 pub fn comparable(method: &MethodResult) -> bool {
-    method.log_likelihood.mean.is_finite() && method.is_comparable()
+    method.main_score().is_finite() && method.is_comparable()
 }
 
 /// The method with this number beside every baseline that it can be compared with, itself apart.
@@ -76,13 +82,10 @@ pub fn comparisons(methods: &[MethodResult], number: usize) -> Vec<Comparison> {
         if !comparable(method) || !comparable(other) {
             return None;
         }
-        let errors = method.absolute_error.as_ref().zip(other.absolute_error.as_ref());
-        Some(Comparison {
-            to: other.name.clone(),
-            baseline: algorithm.to_owned(),
-            log_likelihood: Difference::paired(&method.log_likelihood, &other.log_likelihood)?,
-            absolute_error: errors.and_then(|(one, other)| Difference::paired(one, other)),
-        })
+        let paired = |score: &Score, one: &Summary| Difference::paired(one, other.scores.get(score.name)?);
+        let differences = method.scores.map(|score, one| paired(score, one).filter(|_| score.compared));
+        differences.main()?;
+        Some(Comparison { to: other.name.clone(), baseline: algorithm.to_owned(), differences })
     };
     BASELINES.into_iter().filter_map(beside).collect()
 }
@@ -91,7 +94,7 @@ pub fn comparisons(methods: &[MethodResult], number: usize) -> Vec<Comparison> {
 ///
 /// Any mean under 0 counts: a method that may be worse than no inputs at all is not one to recommend.
 pub fn behind_constant(methods: &[MethodResult], number: usize) -> Option<Comparison> {
-    let behind = |c: &Comparison| c.baseline == "constant" && c.log_likelihood.mean < 0.0;
+    let behind = |c: &Comparison| c.baseline == "constant" && c.main().is_some_and(|difference| difference.mean < 0.0);
     comparisons(methods, number).into_iter().find(behind)
 }
 

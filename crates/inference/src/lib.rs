@@ -108,7 +108,7 @@ mod record;
 pub mod regression;
 pub mod release;
 pub mod results;
-mod score;
+pub mod score;
 mod seat;
 pub mod settings;
 mod simulate;
@@ -141,8 +141,8 @@ pub use model::{
     StudyModel, Support, credible, holding, restored, stored,
 };
 pub use optimiser::{Descent, OptimiserState, kl_gradient};
-pub use record::{Observer, Record, Scores, SiteIntercept, SiteScores};
-pub use score::{calibration, scores};
+pub use record::{Observer, Record, SiteIntercept, SiteScores};
+pub use score::{Score, Scores, calibration, scores};
 pub use seat::{ClientView, Opening, Stage, Terms};
 pub use simulate::Simulation;
 pub use total::Total;

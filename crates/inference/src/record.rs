@@ -3,26 +3,8 @@
 use crate::Gaussian;
 use crate::fit::Fit;
 use crate::results::{CalibrationBin, ClientSpending, CurvePoint};
+use crate::score::Scores;
 use crate::warning::Warning;
-
-/// Scores on held-out rows.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scores {
-    /// Share of rows whose class was predicted; none for regression.
-    pub accuracy: Option<f64>,
-    /// Mean log-likelihood of the predictive, in nats.
-    pub log_likelihood: f64,
-    /// Area under the ROC curve; none for regression, or if only one class is held out.
-    pub auc: Option<f64>,
-    /// Mean absolute error; none for classification.
-    pub absolute_error: Option<f64>,
-    /// Root of the mean squared error; none for classification.
-    pub root_squared_error: Option<f64>,
-    /// Share of outcomes inside the central 90 % interval of the predictive; none for classification.
-    pub coverage: Option<f64>,
-    /// Mean width of that interval; none for classification.
-    pub width: Option<f64>,
-}
 
 /// Scores on the held-out rows of one site.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +12,7 @@ pub struct SiteScores {
     /// The site.
     pub site: String,
     /// How its rows were predicted.
-    pub scores: Scores,
+    pub scores: Scores<f64>,
 }
 
 /// What a site learnt for itself.
@@ -58,7 +40,7 @@ pub struct Record {
     /// Scores along the way; the last is the end's.
     pub curve: Vec<CurvePoint>,
     /// Scores at the end.
-    pub scores: Scores,
+    pub scores: Scores<f64>,
     /// Scores at the end on each site's own held-out rows, of sites that have any. Of "local only" those of each site's
     /// own fit, on all held-out rows where these belong to no site.
     pub sites: Vec<SiteScores>,

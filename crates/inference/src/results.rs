@@ -2,6 +2,7 @@
 
 use crate::comparison::Comparison;
 use crate::fit::Fit;
+use crate::score::Scores;
 use crate::warning::Warning;
 use serde::{Deserialize, Serialize};
 
@@ -99,26 +100,13 @@ pub struct MethodResult {
     pub schedule: String,
     /// Added by the program for comparison, not named by the study.
     pub baseline: bool,
-    /// Share of held-out rows whose class was predicted. None for regression.
-    pub accuracy: Option<Summary>,
-    /// Mean held-out log-likelihood, in nats; of a number that of the predictive density. Methods are ordered by it.
-    pub log_likelihood: Summary,
+    /// Every score on held-out rows that goes with the outcome, over all seeds. Methods are ordered by
+    /// [`MAIN`](crate::score::MAIN).
+    #[serde(flatten)]
+    pub scores: Scores<Summary>,
     /// What it gains on each baseline, paired over seeds; empty for baselines themselves and where nothing was comparable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compared: Vec<Comparison>,
-    /// Area under the ROC curve. None for regression.
-    pub auc: Option<Summary>,
-    /// Mean absolute error. None for classification.
-    pub absolute_error: Option<Summary>,
-    /// Root of the mean squared error. None for classification.
-    #[serde(default)]
-    pub root_squared_error: Option<Summary>,
-    /// Share of held-out outcomes inside the central 90 % interval of the predictive. None for classification.
-    #[serde(default)]
-    pub coverage: Option<Summary>,
-    /// Mean width of that interval. None for classification.
-    #[serde(default)]
-    pub width: Option<Summary>,
     /// Scores on each client's own held-out rows, where the partition says whose they are. Of `local-only` those of each
     /// client's own fit, else on all held-out rows.
     #[serde(default)]
@@ -167,6 +155,11 @@ pub struct MethodResult {
 }
 
 impl MethodResult {
+    /// Mean over seeds of the score by which methods are compared; not a number where nothing was scored.
+    pub fn main_score(&self) -> f64 {
+        self.scores.main().map_or(f64::NAN, |summary| summary.mean)
+    }
+
     /// Whether other methods may be compared with this one: a baseline whose search for the optimum ended short of it says
     /// nothing of what can be reached.
     pub fn is_comparable(&self) -> bool {
@@ -179,12 +172,9 @@ impl MethodResult {
 pub struct SiteResult {
     /// The client's name.
     pub name: String,
-    /// Share of its held-out rows whose class was predicted. None for regression.
-    pub accuracy: Option<Summary>,
-    /// Mean held-out log-likelihood, in nats.
-    pub log_likelihood: Summary,
-    /// Mean absolute error. None for classification.
-    pub absolute_error: Option<Summary>,
+    /// Its leading scores.
+    #[serde(flatten)]
+    pub scores: Scores<Summary>,
 }
 
 /// Mean, deviation and the single values over seeds.
@@ -377,7 +367,7 @@ pub struct Curve {
 }
 
 /// Scores after some messages.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CurvePoint {
     /// Rounds so far.
     pub round: u64,
@@ -386,13 +376,9 @@ pub struct CurvePoint {
     /// Certified ε spent so far, the largest over clients; on the way over the sixteen different costs of those furthest in their
     /// plans, where there are more. None without privacy.
     pub epsilon: Option<f64>,
-    /// Accuracy; none for regression.
-    pub accuracy: Option<f64>,
-    /// Mean held-out log-likelihood.
-    pub log_likelihood: f64,
-    /// Mean absolute error; none for classification.
-    #[serde(default)]
-    pub absolute_error: Option<f64>,
+    /// Leading scores on held-out rows.
+    #[serde(flatten)]
+    pub scores: Scores<f64>,
     /// KL(q ‖ exact posterior), in nats; none where the posterior has no closed form.
     #[serde(default)]
     pub kl: Option<f64>,

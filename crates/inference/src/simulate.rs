@@ -286,20 +286,10 @@ impl Simulation<'_> {
 
     /// One point of the curve: scores, messages and the largest certified ε so far.
     fn point(&self, seen: &ServedView, drive: &Drive<'_>, spending: &Spending<'_>) -> Result<CurvePoint, RunError> {
-        let (accuracy, log_likelihood, absolute_error) = on_the_way(&seen.predictions, self.test.outcomes());
+        let scores = on_the_way(&seen.predictions, self.test.outcomes());
         let (round, messages, epsilon) = (drive.rounds(), drive.messages(), spending.so_far(drive)?);
         let Against { kl, mean_error, variance_error } = seen.against;
-        Ok(CurvePoint {
-            round,
-            messages,
-            epsilon,
-            accuracy,
-            log_likelihood,
-            absolute_error,
-            kl,
-            mean_error,
-            variance_error,
-        })
+        Ok(CurvePoint { round, messages, epsilon, scores, kl, mean_error, variance_error })
     }
 
     /// Scores of the predictions of all held-out rows at each site that owns some of them.

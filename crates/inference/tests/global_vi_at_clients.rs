@@ -137,7 +137,8 @@ fn where_small_clients_are_unlike_the_large_ones_an_optimiser_at_every_client_lo
     let of = |name: &str, k: u64, count, positive| site(&format!("{name} {k}"), leaning(count, positive, k));
     let sites: Vec<Site> = (1..=5).flat_map(|k| [of("small", k, 20, 95), of("large", k + 5, 180, 10)]).collect();
     let test = leaning(400, 18, 99);
-    let accuracy = |method: Method| simulation(&method, &sites, &test).run(&mut ()).unwrap().scores.accuracy.unwrap();
+    let accuracy =
+        |method: Method| *simulation(&method, &sites, &test).run(&mut ()).unwrap().scores.get("accuracy").unwrap();
     let server = accuracy(at_server(150, Schedule::Synchronous));
     let clients = accuracy(at_clients(150, Damping::NONE, Schedule::Synchronous));
     assert!(server > 0.75 && clients < server - 0.3, "{server} {clients}");

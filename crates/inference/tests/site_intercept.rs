@@ -89,7 +89,7 @@ fn held_out_rows_are_predicted_at_home() {
     assert_eq!(first.intercepts, second.intercepts);
     let mean = |record: &Record| record.intercepts.iter().map(|own| own.mean).collect::<Vec<_>>();
     assert!((mean(&first)[0] - mean(&first)[1]).abs() > 1e-3, "{:?}", first.intercepts);
-    let scores = [&nowhere, &first, &second].map(|record| record.scores.log_likelihood);
+    let scores = [&nowhere, &first, &second].map(|record| *record.scores.main().unwrap());
     assert!(scores[0] != scores[1] && scores[1] != scores[2], "{scores:?}");
     assert_eq!(first.sites[0].scores, first.scores);
 }

@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let out = std::env::temp_dir().join(format!("posterity-heart-{}", std::process::id()));
     let results = study.load(&folders)?.simulate(&out, &())?;
     for method in &results.methods {
-        println!("{}: held-out log-likelihood {:.3}", method.name, method.log_likelihood.mean);
+        println!("{}: held-out log-likelihood {:.3}", method.name, method.main_score());
     }
     std::fs::write(out.join("report.html"), posterity::report::html(&results))?;
 

@@ -70,7 +70,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let study = Study::read_with("own-method.toml", STUDY, &registry)?;
     println!("{}", study.plan(&folders)?[0].json());
     let simulated = study.load(&folders)?.simulate(&folder.join("simulated"), &())?;
-    println!("simulated: held-out log-likelihood {:.3}", simulated.methods[0].log_likelihood.mean);
+    println!("simulated: held-out log-likelihood {:.3}", simulated.methods[0].main_score());
     let served = loopback::run(&study, &folders, None, &folder.join("federation"))?;
     println!("two agents: {} after {} rounds", served.outcome.word(), served.rounds);
     let posterior = Posterior::open_with(&served.results, Some("mine"), &registry)?.at(None)?;

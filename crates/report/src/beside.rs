@@ -3,20 +3,19 @@
 use super::figures::figures;
 use super::numbers::{divergence, error};
 use super::page;
+use super::promise::listed;
+use super::summary::sentence;
 use crate::svg::escape;
+use inference::score::{Middle, Prominence, Score};
 use std::path::PathBuf;
-use study::{Cell, Figure};
+use study::{Cell, DIVERGENCE, Figure};
 
-/// Scores on held-out rows that have a table each, where there are any.
-const METRICS: [(&str, &str); 8] = [
+/// Numbers of draws that have a table each, where there are any, before the scores on held-out rows.
+const DRAWN: [(&str, &str); 4] = [
     ("mean_error", "Error of posterior means"),
     ("variance_error", "Error of posterior variances"),
     ("moved", "Share of draws that moved"),
     ("bulk_ess", "Effective sample size of all chains together, least of all parameters"),
-    ("absolute_error", "Mean absolute error"),
-    ("coverage", "Coverage of 90 % intervals"),
-    ("accuracy", "Accuracy"),
-    ("log_likelihood", "Mean held-out log-likelihood"),
 ];
 
 /// What a page shows.
@@ -48,25 +47,24 @@ pub fn beside(shown: &Beside<'_>) -> String {
         body += &format!("<section><h2>Figures</h2>{courses}{drawn}</section>");
     }
     body += &format!("<section><h2>{heading}</h2>");
-    for (metric, title) in METRICS {
+    let held_out = scores(cells);
+    for (metric, title) in DRAWN.into_iter().chain(held_out.iter().map(|score| (score.name, score.title))) {
         if cells.iter().any(|c| c.metric == metric) {
             body += &format!("<h3>{title}</h3>{}", table(metric, cells));
         }
     }
-    if cells.iter().any(|c| c.metric == "kl") {
+    if cells.iter().any(|c| c.metric == DIVERGENCE) {
         let medians = "Medians over seeds, with the values under and over which a tenth of them lies; of each seed the mean of \
                        its last ten rounds.";
         let words = if single { "The mean of the last ten rounds." } else { medians };
-        body += &format!("<h3>KL(q ‖ exact posterior)</h3>{}<p>{words}</p>", table("kl", cells));
+        body += &format!("<h3>KL(q ‖ exact posterior)</h3>{}<p>{words}</p>", table(DIVERGENCE, cells));
     }
-    body += if single {
+    body += &if single {
         "<p>One seed was run: every number is that of one split and one draw of the noise, and how much another would differ is \
          not known."
-    } else if cells.iter().any(|c| c.metric == "absolute_error") {
-        "<p>Mean absolute error: medians over seeds, with their quartiles. Coverage, the share of held-out outcomes inside the \
-         central 90 % interval that was predicted for them, and log-likelihood: means over seeds, with the standard deviation over seeds."
+            .to_owned()
     } else {
-        "<p>Accuracy and log-likelihood: means over seeds, with the standard deviation over seeds."
+        format!("<p>{}", explained(&held_out))
     };
     body += if published { " A dash: the paper has no such number.</p></section>" } else { "</p></section>" };
     if !shown.theorems.is_empty() {
@@ -80,6 +78,23 @@ pub fn beside(shown: &Beside<'_>) -> String {
     }
     body += "</ul></section>";
     page::document(name, &toggles, &body, env!("CARGO_PKG_VERSION"))
+}
+
+/// The scores of these cells, in their order.
+fn scores(cells: &[Cell]) -> Vec<&'static Score> {
+    Score::shown_in(Prominence::Reproduced).filter(|score| cells.iter().any(|cell| cell.metric == score.name)).collect()
+}
+
+/// What of the seeds stands in the tables, and what the scores are.
+fn explained(scores: &[&Score]) -> String {
+    let of = |middle: Middle, shown: &str| {
+        let labels: Vec<&str> = scores.iter().filter(|score| score.middle == middle).map(|score| score.label).collect();
+        (!labels.is_empty()).then(|| format!("{}: {shown}.", sentence(&listed(&labels))))
+    };
+    let medians = of(Middle::Median, "medians over seeds, with their quartiles");
+    let means = of(Middle::Mean, "means over seeds, with the standard deviation over seeds");
+    let about = scores.iter().map(|score| score.about.to_owned()).filter(|about| !about.is_empty());
+    medians.into_iter().chain(means).chain(about).collect::<Vec<_>>().join(" ")
 }
 
 fn table(metric: &str, cells: &[Cell]) -> String {
@@ -123,20 +138,13 @@ fn ours(cell: &Cell) -> String {
             format!("{:.0} ± {:.0}", cell.ours, cell.sd)
         };
     }
-    if cell.seeds < 2 {
-        return match cell.metric {
-            "kl" => divergence(cell.median),
-            "absolute_error" => error(cell.median),
-            _ => format!("{:.4}", cell.ours),
-        };
-    }
-    if cell.metric == "kl" {
+    if cell.metric == DIVERGENCE {
         let [median, low, high] = [cell.median, cell.low, cell.high].map(divergence);
-        return format!("{median} ({low} to {high})");
+        return if cell.seeds < 2 { median } else { format!("{median} ({low} to {high})") };
     }
-    if cell.metric == "absolute_error" {
+    if cell.shows_median() {
         let [median, low, high] = [cell.median, cell.quarter, cell.three_quarters].map(error);
-        return format!("{median} ({low} to {high})");
+        return if cell.seeds < 2 { median } else { format!("{median} ({low} to {high})") };
     }
-    format!("{:.4} ± {:.4}", cell.ours, cell.sd)
+    if cell.seeds < 2 { format!("{:.4}", cell.ours) } else { format!("{:.4} ± {:.4}", cell.ours, cell.sd) }
 }

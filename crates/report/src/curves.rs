@@ -1,9 +1,11 @@
 //! Scores along the way: the middle and the spread of the seeds against messages and against ε.
 
 use super::page::{figure, note, section as titled};
+use super::scores;
 use super::standing::{Placed, Role, Standing};
 use crate::svg::{Axis, Plot, Scale, Series, escape};
-use inference::results::{Curve, CurvePoint, Results, Summary};
+use inference::results::{Curve, CurvePoint, MethodResult, Results, Summary};
+use inference::score::{Prominence, Score};
 use std::fmt::Write;
 
 /// Figures of fewer ends than this show all of them.
@@ -27,18 +29,61 @@ struct Level {
     high: f64,
 }
 
-/// A score that is drawn.
+/// What is drawn.
 #[derive(Clone, Copy)]
 struct CurveScore {
-    name: &'static str,
-    axis: &'static str,
-    of: fn(&CurvePoint) -> Option<f64>,
-    last: fn(Placed) -> Option<f64>,
+    of: CurveValue,
     /// Whether less is better.
     loss: bool,
     /// Middle, low and high of the seeds.
     band: fn(&Summary) -> (f64, f64, f64),
     scale: Scale,
+}
+
+/// A number of a point.
+#[derive(Clone, Copy)]
+enum CurveValue {
+    /// A score on held-out rows.
+    HeldOut(&'static Score),
+    /// A distance from the exact posterior, where that is known.
+    Exact {
+        name: &'static str,
+        axis: &'static str,
+        of: fn(&CurvePoint) -> Option<f64>,
+        last: fn(&MethodResult) -> Option<f64>,
+    },
+}
+
+impl CurveValue {
+    fn name(self) -> String {
+        match self {
+            Self::HeldOut(score) => scores::capital(score),
+            Self::Exact { name, .. } => name.to_owned(),
+        }
+    }
+
+    fn axis(self) -> String {
+        match self {
+            Self::HeldOut(score) => scores::axis(score),
+            Self::Exact { axis, .. } => axis.to_owned(),
+        }
+    }
+
+    /// At one point.
+    fn of(self, point: &CurvePoint) -> Option<f64> {
+        match self {
+            Self::HeldOut(score) => point.scores.get(score.name).map(|value| score.factor() * value),
+            Self::Exact { of, .. } => of(point),
+        }
+    }
+
+    /// At the end, over all seeds.
+    fn last(self, method: &MethodResult) -> Option<f64> {
+        match self {
+            Self::HeldOut(score) => method.scores.get(score.name).map(|summary| score.factor() * summary.mean),
+            Self::Exact { last, .. } => last(method),
+        }
+    }
 }
 
 /// What a score is drawn against.
@@ -50,58 +95,42 @@ struct AxisKind {
     scale: Scale,
 }
 
-const ACCURACY: CurveScore = CurveScore {
-    name: "Accuracy",
-    axis: "accuracy, %",
-    of: |point| point.accuracy.map(|share| 100.0 * share),
-    last: |placed| placed.method.accuracy.as_ref().map(|summary| 100.0 * summary.mean),
-    loss: false,
-    band: mean_and_deviation,
-    scale: Scale::Linear,
-};
-const ERROR: CurveScore = CurveScore {
-    name: "Mean absolute error",
-    axis: "mean absolute error",
-    of: |point| point.absolute_error,
-    last: |placed| placed.method.absolute_error.as_ref().map(|summary| summary.mean),
-    loss: true,
-    band: mean_and_deviation,
-    scale: Scale::Linear,
-};
-const LIKELIHOOD: CurveScore = CurveScore {
-    name: "Log-likelihood",
-    axis: "log-likelihood, nats per row",
-    of: |point| Some(point.log_likelihood),
-    last: |placed| Some(placed.method.log_likelihood.mean),
-    loss: false,
-    band: mean_and_deviation,
-    scale: Scale::Linear,
-};
+/// A score with its mean and its standard deviation.
+fn held_out(score: &'static Score) -> CurveScore {
+    CurveScore { of: CurveValue::HeldOut(score), loss: score.is_loss(), band: mean_and_deviation, scale: Scale::Linear }
+}
+
 /// Of a simulation whose exact posterior is known.
 const DIVERGENCE: CurveScore = CurveScore {
-    name: "Divergence",
-    axis: "KL to the exact posterior, nats",
-    of: |point| point.kl,
-    last: |placed| placed.method.kl.as_ref().map(|summary| summary.quantile(0.5)).filter(|kl| *kl > 1e-9),
+    of: CurveValue::Exact {
+        name: "Divergence",
+        axis: "KL to the exact posterior, nats",
+        of: |point| point.kl,
+        last: |method| method.kl.as_ref().map(|summary| summary.quantile(0.5)).filter(|kl| *kl > 1e-9),
+    },
     loss: true,
     band: |summary| (summary.quantile(0.5), summary.quantile(0.1), summary.quantile(0.9)),
     scale: Scale::Log,
 };
 /// Of draws whose exact posterior is known.
 const MEAN_ERROR: CurveScore = CurveScore {
-    name: "Error of means",
-    axis: "error of posterior means",
-    of: |point| point.mean_error,
-    last: |placed| placed.method.mean_error.as_ref().map(|summary| summary.mean),
+    of: CurveValue::Exact {
+        name: "Error of means",
+        axis: "error of posterior means",
+        of: |point| point.mean_error,
+        last: |method| method.mean_error.as_ref().map(|summary| summary.mean),
+    },
     loss: true,
     band: mean_and_error,
     scale: Scale::Linear,
 };
 const VARIANCE_ERROR: CurveScore = CurveScore {
-    name: "Error of variances",
-    axis: "error of posterior variances",
-    of: |point| point.variance_error,
-    last: |placed| placed.method.variance_error.as_ref().map(|summary| summary.mean),
+    of: CurveValue::Exact {
+        name: "Error of variances",
+        axis: "error of posterior variances",
+        of: |point| point.variance_error,
+        last: |method| method.variance_error.as_ref().map(|summary| summary.mean),
+    },
     ..MEAN_ERROR
 };
 const ROUNDS: AxisKind =
@@ -121,7 +150,8 @@ const LOG_EPSILON: AxisKind =
 /// A figure for each score and what it is drawn against, and the legend that hides and shows methods.
 pub(crate) fn section(standing: &Standing) -> String {
     let mut figures = String::new();
-    for score in [ACCURACY, ERROR, LIKELIHOOD, DIVERGENCE] {
+    let shown = scores::shown(standing, Prominence::Leading);
+    for score in shown.into_iter().map(held_out).chain([DIVERGENCE]) {
         for along in [MESSAGES, EPSILON] {
             figures += &one(standing, score, along).unwrap_or_default();
         }
@@ -223,16 +253,16 @@ fn one(standing: &Standing, score: CurveScore, along: AxisKind) -> Option<String
             levels => Some(curve(*placed, levels)),
         })
         .collect();
-    let title = format!("{} against {}", score.name, along.name);
+    let title = format!("{} against {}", score.of.name(), along.name);
     let described = described(&levels);
     let id = format!(
         "{}-{}",
-        score.name.to_lowercase().replace(' ', "-"),
+        score.of.name().to_lowercase().replace(' ', "-"),
         if along.name == "ε" { "epsilon" } else { along.name }
     );
     let y = match visible(&series, score.loss).filter(|_| score.scale == Scale::Linear) {
-        Some((low, high)) => Axis::between(score.axis, low, high),
-        None => Axis::new(score.axis, score.scale),
+        Some((low, high)) => Axis::between(score.of.axis(), low, high),
+        None => Axis::new(score.of.axis(), score.scale),
     };
     let x = match along.scale {
         Scale::Linear => Axis::between(along.axis, first, last),
@@ -253,7 +283,7 @@ fn levels(curves: &[Curve], score: CurveScore, along: fn(&CurvePoint) -> Option<
     let steps: Vec<Vec<(f64, f64)>> = curves
         .iter()
         .map(|curve| {
-            curve.points.iter().filter_map(|p| Some((along(p)?, (score.of)(p)?))).filter(|p| p.0.is_finite()).collect()
+            curve.points.iter().filter_map(|p| Some((along(p)?, score.of.of(p)?))).filter(|p| p.0.is_finite()).collect()
         })
         .collect();
     let at = |place: f64, steps: &[(f64, f64)]| steps.iter().rev().find(|step| step.0 <= place).map(|step| step.1);
@@ -302,7 +332,7 @@ fn curve(placed: Placed, levels: &[Level]) -> Series {
 
 /// A line across the figure where the method ends.
 fn level(placed: Placed, score: CurveScore, (first, last): (f64, f64)) -> Option<Series> {
-    let height = (score.last)(placed).filter(|height| height.is_finite())?;
+    let height = score.of.last(placed.method).filter(|height| height.is_finite())?;
     let mut series = Series::line(&placed.method.name, vec![(first, height), (last, height)], placed.mark.level());
     series.class = format!("m{}", placed.number);
     Some(series)
@@ -352,15 +382,14 @@ fn described(levels: &[(Placed, Vec<Level>)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inference::score::MAIN;
 
     fn seed(points: &[(u64, f64)]) -> Curve {
-        let point = |&(messages, log_likelihood): &(u64, f64)| CurvePoint {
+        let point = |&(messages, score): &(u64, f64)| CurvePoint {
             round: messages,
             messages,
             epsilon: None,
-            accuracy: None,
-            log_likelihood,
-            absolute_error: None,
+            scores: [(MAIN, score)].into_iter().collect(),
             kl: None,
             mean_error: None,
             variance_error: None,
@@ -371,7 +400,7 @@ mod tests {
     #[test]
     fn seeds_keep_their_last_score_and_no_place_is_without_a_seed() {
         let curves = [seed(&[(1, 1.0), (4, 3.0)]), seed(&[(2, 5.0)])];
-        let found = levels(&curves, LIKELIHOOD, MESSAGES.of);
+        let found = levels(&curves, held_out(MAIN), MESSAGES.of);
         let deviation = |a: f64, b: f64| (a - b).abs() / 2_f64.sqrt();
         assert_eq!(found.iter().map(|l| (l.at, l.middle)).collect::<Vec<_>>(), [(2.0, 3.0), (4.0, 4.0)]);
         assert!((found[0].high - found[0].middle - deviation(1.0, 5.0)).abs() < 1e-12);
@@ -404,9 +433,9 @@ mod tests {
 
     #[test]
     fn nothing_comes_of_nothing_and_many_places_are_thinned() {
-        assert!(levels(&[], LIKELIHOOD, MESSAGES.of).is_empty());
-        assert!(levels(&[seed(&[]), seed(&[(1, 1.0)])], LIKELIHOOD, MESSAGES.of).is_empty());
+        assert!(levels(&[], held_out(MAIN), MESSAGES.of).is_empty());
+        assert!(levels(&[seed(&[]), seed(&[(1, 1.0)])], held_out(MAIN), MESSAGES.of).is_empty());
         let long: Vec<_> = (1..2000).map(|at| (at, at as f64)).collect();
-        assert_eq!(levels(&[seed(&long)], LIKELIHOOD, MESSAGES.of).len(), PLACES);
+        assert_eq!(levels(&[seed(&long)], held_out(MAIN), MESSAGES.of).len(), PLACES);
     }
 }

@@ -2,9 +2,12 @@
 
 use super::numbers::{NOTHING, fixed};
 use super::page::{Table, note};
+use super::scores;
 use super::standing::{Placed, Standing};
 use crate::svg::escape;
 use inference::comparison::{BASELINES, Comparison, Difference, comparisons};
+use inference::score::{Better, MAIN, Score, ScoreUnit};
+use std::borrow::Cow;
 
 /// Digits after the point.
 const PLACES: usize = 4;
@@ -35,17 +38,35 @@ fn columns<'a>(rows: &'a [(Placed<'_>, Vec<Comparison>)]) -> Vec<(&'static str, 
     BASELINES.into_iter().filter_map(named).collect()
 }
 
-/// A score in which methods are compared.
-type DifferenceScore = fn(&Comparison) -> Option<Difference>;
-
-/// The log-likelihood's difference.
-fn likelihood(compared: &Comparison) -> Option<Difference> {
-    Some(compared.log_likelihood)
+/// The difference to one baseline in one score.
+fn at(compared: &[Comparison], baseline: &str, score: &Score) -> Option<Difference> {
+    compared.iter().find(|c| c.baseline == baseline)?.differences.get(score.name).copied()
 }
 
-/// The difference to one baseline.
-fn at(compared: &[Comparison], baseline: &str, score: DifferenceScore) -> Option<Difference> {
-    compared.iter().find(|c| c.baseline == baseline).and_then(score)
+/// The scores in which methods are compared, the main one first.
+fn compared_in(rows: &[(Placed<'_>, Vec<Comparison>)]) -> Vec<&'static Score> {
+    let mut found = vec![MAIN];
+    for (score, _) in rows.iter().flat_map(|(_, compared)| compared).flat_map(|c| c.differences.iter()) {
+        if !found.contains(&score) {
+            found.push(score);
+        }
+    }
+    found
+}
+
+/// What stands over the table of a score.
+fn caption(score: &Score) -> String {
+    let unit = match score.unit {
+        ScoreUnit::Nats => scores::behind(score),
+        ScoreUnit::Share | ScoreUnit::Outcome | ScoreUnit::Plain => String::new(),
+    };
+    let unit = if unit.is_empty() { unit } else { format!(", in{unit}") };
+    let better = match score.better {
+        Better::Higher => ": above 0 is better",
+        Better::Lower => ": under 0 is better",
+        Better::Near(_) => "",
+    };
+    format!("{} less that of the baselines{unit}{better}", scores::capital(score))
 }
 
 /// The tables of the page; nothing where nothing can be compared.
@@ -54,12 +75,7 @@ pub(super) fn tables(standing: &Standing) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mut html =
-        table(&rows, "Log-likelihood less that of the baselines, in nats per row: above 0 is better", likelihood);
-    if rows.iter().flat_map(|(_, compared)| compared).any(|c| c.absolute_error.is_some()) {
-        let errors: DifferenceScore = |compared| compared.absolute_error;
-        html += &table(&rows, "Mean absolute error less that of the baselines: under 0 is better", errors);
-    }
+    let html: String = compared_in(&rows).into_iter().map(|score| table(&rows, score)).collect();
     let seeds = standing.seeds();
     html + &note(&match seeds {
         0 | 1 => format!("One seed was run: {ONE_SEED}, so nothing says how far these differences would vary."),
@@ -70,10 +86,10 @@ pub(super) fn tables(standing: &Standing) -> String {
     })
 }
 
-fn table(rows: &[(Placed<'_>, Vec<Comparison>)], caption: &str, score: DifferenceScore) -> String {
+fn table(rows: &[(Placed<'_>, Vec<Comparison>)], score: &Score) -> String {
     let columns = columns(rows);
     let names = columns.iter().map(|(_, name)| escape(&format!("less {name}")));
-    let mut table = Table::new(caption, ["method".to_owned()].into_iter().chain(names).collect());
+    let mut table = Table::new(&caption(score), ["method".to_owned()].into_iter().chain(names).collect());
     for (placed, compared) in rows {
         let name = format!("{} <span class=\"name\">{}</span>", placed.mark.swatch(), escape(&placed.method.name));
         let cells = columns.iter().map(|(baseline, _)| at(compared, baseline, score).map_or(NOTHING.into(), html_cell));
@@ -89,7 +105,7 @@ fn html_cell(difference: Difference) -> String {
 }
 
 /// A column of the terminal's table: its heading, and a cell for each method.
-pub(super) type DifferenceColumn = (&'static str, Vec<String>);
+pub(super) type DifferenceColumn = (Cow<'static, str>, Vec<String>);
 
 /// Names and cells of the terminal's table, the baselines as headings; none where nothing can be compared.
 pub(super) fn cells(standing: &Standing) -> Option<(Vec<String>, Vec<DifferenceColumn>)> {
@@ -101,8 +117,8 @@ pub(super) fn cells(standing: &Standing) -> Option<(Vec<String>, Vec<DifferenceC
     };
     let cell = |difference: Option<Difference>| difference.map_or(NOTHING.to_owned(), plain_cell);
     let column = |(baseline, _): (&'static str, &str)| {
-        let cells = rows.iter().map(|(_, compared)| cell(at(compared, baseline, likelihood))).collect();
-        (heading(baseline), cells)
+        let cells = rows.iter().map(|(_, compared)| cell(at(compared, baseline, MAIN))).collect();
+        (heading(baseline).into(), cells)
     };
     let names = rows.iter().map(|(placed, _)| placed.method.name.clone()).collect();
     (!rows.is_empty()).then(|| (names, columns(&rows).into_iter().map(column).collect()))
@@ -117,20 +133,20 @@ fn plain_cell(difference: Difference) -> String {
 /// What the sign of the terminal's table means.
 pub(super) fn legend(standing: &Standing) -> Option<String> {
     let rows = rows(standing);
-    let first = rows.iter().flat_map(|(_, compared)| compared).next()?;
-    Some(match first.log_likelihood.standard_error {
-        Some(_) => format!("less: difference in log-lik., paired over seeds ± its standard error; ≈ {UNSEEN}"),
-        None => format!("less: difference in log-lik.; {ONE_SEED}"),
+    let first = rows.iter().flat_map(|(_, compared)| compared).next()?.main()?;
+    Some(match first.standard_error {
+        Some(_) => format!("less: difference in {}, paired over seeds ± its standard error; ≈ {UNSEEN}", MAIN.short),
+        None => format!("less: difference in {}; {ONE_SEED}", MAIN.short),
     })
 }
 
 /// The differences of one method in a sentence; none where nothing can be compared.
 pub(super) fn sentence(standing: &Standing, placed: Placed) -> Option<String> {
     let compared = beside(standing, placed);
-    let first = compared.first()?;
-    let parts: Vec<String> = compared.iter().map(|c| phrase(&c.to, &c.log_likelihood)).collect();
-    Some(match first.log_likelihood.standard_error {
-        Some(_) => format!("Paired over {} seeds, it is {}.", first.log_likelihood.seeds, parts.join("; ")),
+    let first = compared.first()?.main()?;
+    let parts: Vec<String> = compared.iter().filter_map(|c| Some(phrase(&c.to, c.main()?))).collect();
+    Some(match first.standard_error {
+        Some(_) => format!("Paired over {} seeds, it is {}.", first.seeds, parts.join("; ")),
         None => format!("It is {}; {ONE_SEED}.", parts.join("; ")),
     })
 }
@@ -138,7 +154,7 @@ pub(super) fn sentence(standing: &Standing, placed: Placed) -> Option<String> {
 /// "0.0131 nats per row below non-private (standard error 0.0021)"
 fn phrase(to: &str, difference: &Difference) -> String {
     let side = if difference.mean < 0.0 { "below" } else { "above" };
-    let size = format!("{} nats per row {side} {to}", fixed(difference.mean.abs(), PLACES));
+    let size = format!("{}{} {side} {to}", fixed(difference.mean.abs(), PLACES), scores::behind(MAIN));
     match difference.standard_error {
         None => size,
         Some(error) if difference.seen == Some(true) => format!("{size} (standard error {})", fixed(error, PLACES)),

@@ -1,8 +1,10 @@
 //! Figures of a table: a score's middle and spread over the seeds against a number that methods or columns differ in.
 
 use super::page::{figure, note};
+use super::scores;
 use crate::svg::{Axis, Mark, Plot, Scale, Series, escape};
-use study::{Cell, Figure, FigurePoint, Line, Score};
+use inference::score::{Middle, Score, ScoreUnit, ScoredOutcome};
+use study::{Cell, Figure, FigurePoint, FigureScore, Line};
 
 /// From how many times the least place on the places are laid out by their logarithm.
 const WIDE: f64 = 20.0;
@@ -68,16 +70,38 @@ fn notes(asked: &[Figure], single: bool) -> String {
         return note(SINGLE);
     }
     let mut notes = String::new();
-    if asked.iter().any(|figure| figure.score == Score::Kl) {
+    if asked.iter().any(|figure| figure.score == FigureScore::Divergence) {
         notes += &note(MEDIANS);
     }
-    if asked.iter().any(|figure| matches!(figure.score, Score::LogLikelihood | Score::Accuracy)) {
-        notes += &note(MEANS);
+    let mut seen: Vec<&Score> = Vec::new();
+    for figure in asked {
+        if let FigureScore::HeldOut(score) = figure.score
+            && !seen.contains(&score)
+        {
+            seen.push(score);
+        }
     }
-    if asked.iter().any(|figure| matches!(figure.score, Score::AbsoluteError | Score::Coverage)) {
-        notes += &note(ERRORS);
-    }
-    notes
+    let words: Vec<String> = seen.into_iter().map(explained).collect();
+    if words.is_empty() { notes } else { notes + &note(&format!("{} {ARROW}", words.join(" "))) }
+}
+
+/// What of the seeds is drawn of a score.
+fn explained(score: &Score) -> String {
+    let spread = match (score.middle, has_bars(score)) {
+        (Middle::Median, true) => "medians over seeds, with bars from quartile to quartile",
+        (Middle::Median, false) => "medians over seeds; shaded, where there are few lines: from quartile to quartile",
+        (Middle::Mean, true) => "means over seeds, with bars of one standard deviation on either side",
+        (Middle::Mean, false) => {
+            "means over seeds; shaded, where there are few lines: one standard deviation over seeds on either side"
+        }
+    };
+    let about = if score.about.is_empty() { String::new() } else { format!(" {}", score.about) };
+    format!("{}: {spread}.{about}", scores::capital(score))
+}
+
+/// Whether the spread of the seeds is drawn as bars: errors of methods are far apart, and their shades would hide one another.
+fn has_bars(score: &Score) -> bool {
+    score.outcome == ScoredOutcome::Number
 }
 
 const SINGLE: &str =
@@ -85,21 +109,14 @@ const SINGLE: &str =
 
 const MEDIANS: &str = "KL: medians over seeds; light: all but a tenth of the seeds on either side, dark: the half in the \
                        middle. Of each seed the mean of its last ten rounds.";
-const MEANS: &str = "Accuracy and log-likelihood: means over seeds; shaded, where there are few lines: one standard deviation over seeds \
-                     on either side. An arrow at the frame: the line goes on outside.";
+const ARROW: &str = "An arrow at the frame: the line goes on outside.";
 
-const ERRORS: &str = "Mean absolute error: medians over seeds, with bars from quartile to quartile. Coverage: means over seeds of the \
-                      share of held-out outcomes inside their 90 % intervals, with bars of one deviation on either side. An \
-                      arrow at the frame: the line goes on outside.";
-
-/// How a score is called: in a title, along its axis, in a cell.
-fn words(score: Score) -> (&'static str, &'static str, &'static str) {
+/// How a score is called: in a title, and along its axis, where shares are not in per cent.
+fn words(score: FigureScore) -> (&'static str, String) {
     match score {
-        Score::Kl => ("KL(q ‖ exact posterior)", "KL(q ‖ exact posterior), nats", "kl"),
-        Score::LogLikelihood => ("Held-out log-likelihood", "log-likelihood, nats per row", "log_likelihood"),
-        Score::Accuracy => ("Held-out accuracy", "accuracy", "accuracy"),
-        Score::AbsoluteError => ("Mean absolute error", "mean absolute error", "absolute_error"),
-        Score::Coverage => ("Coverage of 90 % intervals", "coverage", "coverage"),
+        FigureScore::Divergence => ("KL(q ‖ exact posterior)", "KL(q ‖ exact posterior), nats".to_owned()),
+        FigureScore::HeldOut(score) if score.unit == ScoreUnit::Share => (score.title, score.label.to_owned()),
+        FigureScore::HeldOut(score) => (score.title, scores::axis(score)),
     }
 }
 
@@ -126,15 +143,15 @@ fn one(index: usize, asked: &Figure, names: &[&str], cells: &[Cell]) -> (String,
 }
 
 /// What of the seeds is drawn.
-fn middle(score: Score) -> &'static str {
+fn middle(score: FigureScore) -> &'static str {
     match score {
-        Score::Kl | Score::AbsoluteError => ": median",
-        Score::LogLikelihood | Score::Accuracy | Score::Coverage => ": mean",
+        FigureScore::HeldOut(Score { middle: Middle::Mean, .. }) => ": mean",
+        FigureScore::HeldOut(Score { middle: Middle::Median, .. }) | FigureScore::Divergence => ": median",
     }
 }
 
 /// A line with its shades or bars; of one seed there are none.
-fn drawn(number: usize, line: &Line, score: Score, cells: &[Cell]) -> Vec<Series> {
+fn drawn(number: usize, line: &Line, score: FigureScore, cells: &[Cell]) -> Vec<Series> {
     let mut series = spread(number, line, score, cells);
     if cells.iter().all(|cell| cell.seeds < 2) {
         series.iter_mut().for_each(|series| series.band.clear());
@@ -143,27 +160,21 @@ fn drawn(number: usize, line: &Line, score: Score, cells: &[Cell]) -> Vec<Series
 }
 
 /// The shades around a line: the outer one has the name and the line.
-fn spread(number: usize, line: &Line, score: Score, cells: &[Cell]) -> Vec<Series> {
+fn spread(number: usize, line: &Line, score: FigureScore, cells: &[Cell]) -> Vec<Series> {
     let found: Vec<(f64, &Cell)> = line.points.iter().filter_map(|p| Some((p.at, cell(p, score, cells)?))).collect();
     let mark = if line.level { Mark::reference(number).level() } else { Mark::of(number) };
     let means = || found.iter().map(|(at, cell)| (*at, cell.ours)).collect();
     let medians = || found.iter().map(|(at, cell)| (*at, cell.median)).collect();
     let deviations = found.iter().map(|(at, cell)| (*at, cell.ours - cell.sd, cell.ours + cell.sd)).collect();
     let quartiles = found.iter().map(|(at, cell)| (*at, cell.quarter, cell.three_quarters)).collect();
-    let bars = !line.level;
-    match score {
-        Score::LogLikelihood | Score::Accuracy => {
-            return vec![Series { band: deviations, ..Series::line(&line.name, means(), mark) }];
-        }
-        Score::AbsoluteError => {
-            let band = if bars { quartiles } else { Vec::new() };
-            return vec![Series { band, bars, ..Series::line(&line.name, medians(), mark) }];
-        }
-        Score::Coverage => {
-            let band = if bars { deviations } else { Vec::new() };
-            return vec![Series { band, bars, ..Series::line(&line.name, means(), mark) }];
-        }
-        Score::Kl => {}
+    if let FigureScore::HeldOut(score) = score {
+        let (points, band) = match score.middle {
+            Middle::Mean => (means(), deviations),
+            Middle::Median => (medians(), quartiles),
+        };
+        let bars = has_bars(score) && !line.level;
+        let band = if has_bars(score) && line.level { Vec::new() } else { band };
+        return vec![Series { band, bars, ..Series::line(&line.name, points, mark) }];
     }
     let mut outer = Series::line(&line.name, medians(), mark);
     outer.band = found.iter().map(|(at, cell)| (*at, cell.low, cell.high)).collect();
@@ -179,9 +190,8 @@ fn published(asked: &Figure, cells: &[Cell]) -> Option<Series> {
     (!points.is_empty()).then(|| Series::line("published", points, Mark::reference(0)))
 }
 
-fn cell<'a>(point: &FigurePoint, score: Score, cells: &'a [Cell]) -> Option<&'a Cell> {
-    let (_, _, metric) = words(score);
-    cells.iter().find(|cell| cell.metric == metric && cell.row == point.row && cell.column == point.column)
+fn cell<'a>(point: &FigurePoint, score: FigureScore, cells: &'a [Cell]) -> Option<&'a Cell> {
+    cells.iter().find(|cell| cell.metric == score.metric() && cell.row == point.row && cell.column == point.column)
 }
 
 /// Divergences, and errors that are far apart, are laid out by their logarithm.
@@ -189,9 +199,13 @@ fn upright(asked: &Figure, series: &[Series]) -> Scale {
     let heights = || series.iter().flat_map(|series| series.points.iter().map(|point| point.1));
     let (least, most) = (heights().fold(f64::INFINITY, f64::min), heights().fold(0.0, f64::max));
     match asked.score {
-        Score::Kl => Scale::Log,
-        Score::AbsoluteError if asked.range.is_none() && least > 0.0 && most >= APART * least => Scale::Log,
-        Score::AbsoluteError | Score::Coverage | Score::LogLikelihood | Score::Accuracy => Scale::Linear,
+        FigureScore::Divergence => Scale::Log,
+        FigureScore::HeldOut(score)
+            if score.is_loss() && asked.range.is_none() && least > 0.0 && most >= APART * least =>
+        {
+            Scale::Log
+        }
+        FigureScore::HeldOut(_) => Scale::Linear,
     }
 }
 
@@ -218,6 +232,10 @@ fn described(series: &[Series]) -> String {
 mod tests {
     use super::*;
 
+    fn held_out(name: &str) -> FigureScore {
+        FigureScore::HeldOut(Score::named(name).unwrap())
+    }
+
     fn cell(row: &str, median: f64, paper: Option<f64>) -> Cell {
         Cell {
             row: row.into(),
@@ -241,7 +259,7 @@ mod tests {
         let point = |(at, row): (f64, &str)| FigurePoint { at, row: row.into(), column: "all".into() };
         let points = places.into_iter().zip(["a", "b"]).map(point).collect();
         let lines = vec![Line { name: "damping < 1".into(), level: false, points }];
-        Figure { along: "clipping bound".into(), panel: None, score: Score::Kl, range: None, lines }
+        Figure { along: "clipping bound".into(), panel: None, score: FigureScore::Divergence, range: None, lines }
     }
 
     #[test]
@@ -256,7 +274,7 @@ mod tests {
     #[test]
     fn the_bands_are_the_percentiles_of_the_seeds() {
         let cells = [cell("a", 4.0, None), cell("b", 8.0, None)];
-        let both = drawn(0, &asked([1.0, 2.0]).lines[0], Score::Kl, &cells);
+        let both = drawn(0, &asked([1.0, 2.0]).lines[0], FigureScore::Divergence, &cells);
         let (outer, inner) = (&both[0], &both[1]);
         assert_eq!(outer.points, [(1.0, 4.0), (2.0, 8.0)]);
         assert_eq!(outer.band, [(1.0, 0.4, 40.0), (2.0, 0.8, 80.0)]);
@@ -267,7 +285,7 @@ mod tests {
     fn a_score_that_is_no_divergence_is_drawn_by_its_mean_and_baselines_are_levels() {
         let likelihood = |row, mean| Cell { metric: "log_likelihood", ours: mean, sd: 0.1, ..cell(row, 4.0, None) };
         let cells = [likelihood("a", -0.5), likelihood("b", -0.25), cell("a", 9.0, None)];
-        let mut wanted = Figure { score: Score::LogLikelihood, range: Some((-0.4, -0.2)), ..asked([0.1, 8.0]) };
+        let mut wanted = Figure { score: held_out("log_likelihood"), range: Some((-0.4, -0.2)), ..asked([0.1, 8.0]) };
         let line = drawn(0, &wanted.lines[0], wanted.score, &cells);
         assert_eq!((line.len(), line[0].points.as_slice()), (1, [(0.1, -0.5), (8.0, -0.25)].as_slice()));
         assert_eq!(line[0].band[1], (8.0, -0.35, -0.15));
@@ -286,7 +304,7 @@ mod tests {
         let error = |row, median| Cell { metric: "absolute_error", ..cell(row, median, None) };
         let cells = [error("a", 4.0), error("b", 8.0)];
         let panel = Some("red & white".to_owned());
-        let mut wanted = Figure { score: Score::AbsoluteError, panel, ..asked([0.1, 8.0]) };
+        let mut wanted = Figure { score: held_out("absolute_error"), panel, ..asked([0.1, 8.0]) };
         let line = drawn(0, &wanted.lines[0], wanted.score, &cells);
         assert_eq!((line.len(), line[0].points.as_slice()), (1, [(0.1, 4.0), (8.0, 8.0)].as_slice()));
         assert_eq!((line[0].bars, line[0].band.as_slice()), (true, [(0.1, 2.0, 8.0), (8.0, 4.0, 16.0)].as_slice()));
@@ -310,8 +328,11 @@ mod tests {
     fn panels_have_one_heading_and_one_legend() {
         let error = |row, median| Cell { metric: "absolute_error", ..cell(row, median, None) };
         let cells = [error("a", 4.0), error("b", 8.0)];
-        let panel =
-            |name: &str| Figure { score: Score::AbsoluteError, panel: Some(name.to_owned()), ..asked([0.1, 8.0]) };
+        let panel = |name: &str| Figure {
+            score: held_out("absolute_error"),
+            panel: Some(name.to_owned()),
+            ..asked([0.1, 8.0])
+        };
         let html = figures(&[panel("red"), panel("white"), asked([0.1, 8.0])], &cells);
         assert_eq!(html.matches("<h3>Mean absolute error by clipping bound</h3>").count(), 1, "{html}");
         assert_eq!(html.matches("class=\"legend\"").count(), 2, "of the panels, and of the figure alone: {html}");
@@ -333,7 +354,7 @@ mod tests {
     #[test]
     fn one_seed_has_no_band_no_bars_and_no_median() {
         let one = |row, median| Cell { metric: "absolute_error", seeds: 1, ..cell(row, median, None) };
-        let wanted = Figure { score: Score::AbsoluteError, ..asked([0.1, 8.0]) };
+        let wanted = Figure { score: held_out("absolute_error"), ..asked([0.1, 8.0]) };
         let html = figures(&[wanted], &[one("a", 4.0), one("b", 8.0)]);
         assert!(
             !html.contains("class=\"bar\"") && !html.contains("fill-opacity") && !html.contains("median"),

@@ -1,13 +1,15 @@
 //! The table of methods.
 
 use super::differences;
-use super::numbers::{NOTHING, bound, bytes, count, fixed, seconds, spread};
+use super::numbers::{NOTHING, bound, bytes, count, fixed, seconds};
 use super::page::{Table, note, section as titled};
+use super::scores::{self, heading, in_table};
 use super::standing::{Placed, Role, Standing, spent};
 use super::summary::sentence;
 use crate::svg::escape;
 use inference::Fit;
 use inference::results::Summary;
+use inference::score::{MAIN, Prominence, Score, ScoreUnit};
 use study::digits::shortest;
 
 /// One row for each method, in the study's order.
@@ -24,46 +26,29 @@ pub(crate) fn section(standing: &Standing) -> String {
 }
 
 fn head(standing: &Standing) -> Vec<String> {
-    let mut head = vec!["method"];
-    head.extend(if standing.classes() {
-        ["accuracy\u{a0}%", "log-likelihood", "AUC"].as_slice()
-    } else {
-        &["mean absolute error", "RMSE", "log-likelihood"]
-    });
-    if standing.coverage() {
-        head.push("coverage\u{a0}%");
-    }
+    let mut head = vec!["method".to_owned()];
+    head.extend(scores::shown(standing, Prominence::Page).iter().map(|score| heading(score.label, score, '\u{a0}')));
     if standing.private() {
-        head.extend(["ε granted", "ε certified", "ε claimed", "δ"]);
+        head.extend(["ε granted", "ε certified", "ε claimed", "δ"].map(str::to_owned));
     }
-    head.extend(["messages", "sent", "CPU"]);
-    head.into_iter().map(escape).collect()
+    head.extend(["messages", "sent", "CPU"].map(str::to_owned));
+    head.iter().map(|heading| escape(heading)).collect()
 }
 
-/// A mean with its deviation below.
-fn score(summary: Option<&Summary>, scale: f64, places: usize) -> String {
-    let Some(summary) = summary else { return NOTHING.into() };
-    match spread(summary, scale, places).split_once(" ± ") {
+/// A mean with its standard deviation below.
+fn cell(score: &Score, summary: Option<&Summary>) -> String {
+    let shown = summary.map_or_else(|| NOTHING.into(), |summary| in_table(score, summary));
+    match shown.split_once(" ± ") {
         Some((mean, deviation)) => format!("{mean}<span class=\"sd\">± {deviation}</span>"),
-        None => fixed(scale * summary.mean, places),
+        None => shown,
     }
 }
 
 fn cells(standing: &Standing, placed: Placed) -> Vec<String> {
     let method = placed.method;
     let mut cells = vec![name(standing, placed)];
-    if standing.classes() {
-        cells.push(score(method.accuracy.as_ref(), 100.0, 2));
-        cells.push(score(Some(&method.log_likelihood), 1.0, 4));
-        cells.push(score(method.auc.as_ref(), 1.0, 3));
-    } else {
-        cells.push(score(method.absolute_error.as_ref(), 1.0, 3));
-        cells.push(score(method.root_squared_error.as_ref(), 1.0, 3));
-        cells.push(score(Some(&method.log_likelihood), 1.0, 4));
-    }
-    if standing.coverage() {
-        cells.push(score(method.coverage.as_ref(), 100.0, 1));
-    }
+    let shown = scores::shown(standing, Prominence::Page);
+    cells.extend(shown.into_iter().map(|score| cell(score, method.scores.get(score.name))));
     if standing.private() {
         cells.extend(privacy(placed));
     }
@@ -124,28 +109,27 @@ fn explained(standing: &Standing) -> String {
     if standing.seeds() > 1 {
         words += "Mean ± standard deviation over seeds. ";
     }
-    words += "Log-likelihood in nats per held-out row: higher is better. ";
+    words += &format!("{} ", MAIN.about);
     if standing.private() {
         words += "ε of the site that spent most: certified is a proven upper bound, rounded up; claimed is what the \
                   study's own accountant says. ";
-        words += match standing.best_of_each().len() > 1 {
-            false => "Best is the highest log-likelihood",
-            true => "Best is the highest log-likelihood, whatever the ε,",
+        words += &match standing.best_of_each().len() > 1 {
+            false => format!("Best is the highest {}", MAIN.label),
+            true => format!("Best is the highest {}, whatever the ε,", MAIN.label),
         };
         words += " on these held-out rows; choosing by it is slightly optimistic. A method that scores below the constant answer is \
                   never marked. ";
     }
-    if !standing.classes() {
+    let shown = scores::shown(standing, Prominence::Page);
+    if shown.iter().any(|score| score.unit == ScoreUnit::Outcome) {
         words += if standing.encoded_scores() {
-            "Errors are in units of the encoded outcome, as the schema scales it; "
+            "Errors are in units of the encoded outcome, as the schema scales it. "
         } else {
-            "Errors are in the units of the outcome; "
+            "Errors are in the units of the outcome. "
         };
-        words += "RMSE is the root of the mean squared error. ";
     }
-    if standing.coverage() {
-        words += "Coverage is the share of held-out outcomes inside the central 90 % interval that was predicted for them: \
-                  90 is honest, less is too sure. ";
+    for score in shown.into_iter().filter(|score| *score != MAIN && !score.about.is_empty()) {
+        words += &format!("{} ", score.about);
     }
     if let Some(constant) = standing.constant() {
         words += &format!("{} answers every row alike, without inputs. ", sentence(&constant.method.name));

@@ -22,6 +22,7 @@ mod posterior;
 mod profile;
 mod promise;
 mod provenance;
+mod scores;
 mod sites;
 mod standing;
 mod summary;

@@ -101,7 +101,7 @@ fn tidy(value: f64) -> String {
 }
 
 /// Names with commas and an "and".
-fn listed(names: &[&str]) -> String {
+pub(super) fn listed(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [one] => (*one).to_owned(),

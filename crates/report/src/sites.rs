@@ -1,10 +1,12 @@
 //! Scores at each site: what it reaches alone, and what the methods reach on its own held-out rows.
 
-use super::numbers::{NOTHING, count, spread};
+use super::numbers::{NOTHING, count};
 use super::page::{Table, folded, note, section as titled};
+use super::scores::{self, caption, in_text};
 use super::standing::{Placed, Role, Standing};
 use crate::svg::escape;
-use inference::results::{ClientSummary, SiteResult};
+use inference::results::ClientSummary;
+use inference::score::{Prominence, Score};
 
 /// More sites than this are folded away.
 const SHOWN: usize = 24;
@@ -15,11 +17,8 @@ pub(crate) fn section(standing: &Standing) -> String {
     if methods.is_empty() {
         return String::new();
     }
-    let score = if standing.classes() { "Accuracy in per cent" } else { "Mean absolute error" };
-    let mut table = table(standing, &methods, score, cell);
-    if standing.classes() {
-        table += &self::table(standing, &methods, "Log-likelihood in nats for a row", likelihood);
-    }
+    let shown = scores::shown(standing, Prominence::Leading);
+    let table: String = shown.into_iter().map(|score| table(standing, &methods, score)).collect();
     let sites = standing.results.data.clients.len();
     let shown = if sites > SHOWN { folded(&format!("All {sites} sites"), &table) } else { table };
     titled("sites", "Scores at each site", &(shown + &note(&explained(standing))))
@@ -32,34 +31,24 @@ fn ordered<'a>(standing: &Standing<'a>) -> Vec<Placed<'a>> {
     alone.chain(of(|role| !matches!(role, Role::LocalOnly | Role::Constant))).collect()
 }
 
-fn table(standing: &Standing, methods: &[Placed], score: &str, cell: fn(&Placed, &ClientSummary) -> String) -> String {
+fn table(standing: &Standing, methods: &[Placed], score: &Score) -> String {
     let owned = owned(standing);
     let mut head = vec!["site".to_owned(), "training rows".to_owned()];
     head.extend(owned.then(|| "held out".to_owned()));
     head.extend(methods.iter().map(|m| escape(&m.method.name)));
-    let mut table = Table::new(&format!("{score}, by site"), head);
+    let mut table = Table::new(&format!("{}, by site", caption(score)), head);
     for client in &standing.results.data.clients {
         let mut cells = vec![escape(&client.name), count(client.rows as f64)];
         cells.extend(owned.then(|| count(client.test_rows as f64)));
-        cells.extend(methods.iter().map(|m| cell(m, client)));
+        cells.extend(methods.iter().map(|m| cell(m, client, score)));
         table.push("", cells);
     }
     table.html()
 }
 
-fn likelihood(placed: &Placed, client: &ClientSummary) -> String {
+fn cell(placed: &Placed, client: &ClientSummary, score: &Score) -> String {
     let found = placed.method.sites.iter().find(|site| site.name == client.name);
-    found.map_or_else(|| NOTHING.into(), |site| spread(&site.log_likelihood, 1.0, 3))
-}
-
-fn cell(placed: &Placed, client: &ClientSummary) -> String {
-    let found: Option<&SiteResult> = placed.method.sites.iter().find(|site| site.name == client.name);
-    let Some(site) = found else { return NOTHING.into() };
-    match (&site.accuracy, &site.absolute_error) {
-        (Some(accuracy), _) => spread(accuracy, 100.0, 1),
-        (None, Some(error)) => spread(error, 1.0, 3),
-        (None, None) => NOTHING.into(),
-    }
+    found.and_then(|site| site.scores.get(score.name)).map_or_else(|| NOTHING.into(), |summary| in_text(score, summary))
 }
 
 /// Whether held-out rows belong to sites.

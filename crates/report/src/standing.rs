@@ -42,7 +42,7 @@ pub(crate) struct Placed<'a> {
 }
 
 impl<'a> Standing<'a> {
-    /// Finds them. The best has the highest held-out log-likelihood, and none is best that is behind the constant answer.
+    /// Finds them. The best has the highest main score, and none is best that is behind the constant answer.
     pub(crate) fn of(results: &'a Results) -> Self {
         let named = |algorithm: &str| {
             baseline(&results.methods, algorithm).filter(|number| results.methods[*number].is_comparable())
@@ -62,11 +62,6 @@ impl<'a> Standing<'a> {
             Some((epsilon, self.placed(best)))
         };
         granted.into_iter().filter_map(at).collect()
-    }
-
-    /// True if intervals of predictions were compared with outcomes.
-    pub(crate) fn coverage(&self) -> bool {
-        self.results.methods.iter().any(|method| method.coverage.is_some())
     }
 
     /// True if errors are those of the encoded outcome.
@@ -151,11 +146,6 @@ impl<'a> Standing<'a> {
         }
     }
 
-    /// True if classes were predicted.
-    pub(crate) fn classes(&self) -> bool {
-        self.results.methods.iter().any(|m| m.accuracy.is_some())
-    }
-
     /// True if any method promises privacy.
     pub(crate) fn private(&self) -> bool {
         self.results.methods.iter().any(|m| m.privacy.is_some())
@@ -163,19 +153,19 @@ impl<'a> Standing<'a> {
 
     /// Seeds that were run.
     pub(crate) fn seeds(&self) -> usize {
-        self.results.methods.iter().map(|m| m.log_likelihood.per_seed.len()).max().unwrap_or(0)
+        let scored = self.results.methods.iter().filter_map(|m| m.scores.main());
+        scored.map(|summary| summary.per_seed.len()).max().unwrap_or(0)
     }
 }
 
-/// The number of the best private method among those whose promise is wanted: the highest held-out log-likelihood, the first
+/// The number of the best private method among those whose promise is wanted: the highest main score, the first
 /// among equals.
 fn best_of(results: &Results, wanted: impl Fn(&PrivacyResult) -> bool) -> Option<usize> {
     let methods = results.methods.iter().enumerate();
     let private = methods.filter(|(_, m)| !m.baseline && m.privacy.as_ref().is_some_and(&wanted) && comparable(m));
     let worth = private.filter(|(number, _)| behind_constant(&results.methods, *number).is_none());
     worth.fold(None, |best: Option<usize>, (number, method)| {
-        let score = |method: &MethodResult| method.log_likelihood.mean;
-        let better = best.is_none_or(|best| score(method) > score(&results.methods[best]));
+        let better = best.is_none_or(|best| method.main_score() > results.methods[best].main_score());
         if better { Some(number) } else { best }
     })
 }

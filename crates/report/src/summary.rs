@@ -1,14 +1,16 @@
 //! The top of the report: what was studied, what came out in plain words, and what to be warned of.
 
 use super::differences;
-use super::numbers::{bound, count, fixed, percent, spread};
+use super::numbers::{bound, count, fixed};
 use super::page::{note, paragraph};
 use super::promise::without_name;
+use super::scores::{self, in_text};
 use super::standing::{Placed, Standing, spent};
 use super::warnings;
 use crate::svg::escape;
 use inference::comparison::behind_constant;
 use inference::results::PrivacyResult;
+use inference::score::{MAIN, ScoreUnit};
 use study::digits::shortest;
 
 /// What results of a simulation are not. A served run has no such results: it has no held-out rows.
@@ -89,7 +91,8 @@ fn praise(standing: &Standing, best: Placed) -> String {
     let promised = best.method.privacy.as_ref().map(promised).unwrap_or_default();
     let whatever = if standing.best_of_each().len() > 1 { ", whatever its ε," } else { "" };
     let mut words = format!(
-        "The best private method by held-out log-likelihood{whatever} is {}: {}, {promised}.",
+        "The best private method by held-out {}{whatever} is {}: {}, {promised}.",
+        MAIN.label,
         best.method.name,
         level(best)
     );
@@ -125,13 +128,13 @@ fn promised(privacy: &PrivacyResult) -> String {
     format!("while {protected} would be protected with ε = {epsilon} at δ = {delta}{trusted}")
 }
 
-/// How good a method is: its log-likelihood, and beside it what people know best.
+/// How good a method is: its main score, and beside it what people know best.
 fn level(placed: Placed) -> String {
-    let likelihood = format!("a log-likelihood of {} nats per row", fixed(placed.method.log_likelihood.mean, 3));
-    match (&placed.method.accuracy, &placed.method.absolute_error) {
-        (Some(accuracy), _) => format!("{likelihood} ({} accuracy)", percent(accuracy.mean)),
-        (None, Some(error)) => format!("{likelihood} (mean absolute error {})", fixed(error.mean, 3)),
-        (None, None) => likelihood,
+    let value = fixed(placed.method.main_score(), MAIN.digits.text);
+    let main = format!("a {} of {value}{}", MAIN.label, scores::behind(MAIN));
+    match placed.method.scores.familiar() {
+        Some((score, summary)) => format!("{main} ({})", scores::phrase(score, summary.mean)),
+        None => main,
     }
 }
 
@@ -155,14 +158,15 @@ fn tiles(standing: &Standing) -> String {
     ];
     for (placed, label, class) in labels {
         let Some(Placed { method, .. }) = placed else { continue };
-        let value = spread(&method.log_likelihood, 1.0, 3);
-        let unit = "log-likelihood, nats per row";
-        let name = if method.name == label { unit.to_owned() } else { format!("{unit}, of {}", method.name) };
-        let beside = match (&method.accuracy, &method.absolute_error) {
-            (Some(accuracy), _) => format!("accuracy {} %", spread(accuracy, 100.0, 1)),
-            (None, Some(error)) => format!("mean absolute error {}", spread(error, 1.0, 3)),
-            (None, None) => String::new(),
-        };
+        let value = method.scores.main().map(|summary| in_text(MAIN, summary)).unwrap_or_default();
+        let unit = scores::axis(MAIN);
+        let name = if method.name == label { unit } else { format!("{unit}, of {}", method.name) };
+        let familiar = method.scores.familiar();
+        let familiar = familiar.map(|(s, summary)| {
+            let sign = if s.unit == ScoreUnit::Share { scores::behind(s) } else { String::new() };
+            format!("{} {}{sign}", s.label, in_text(s, summary))
+        });
+        let beside = familiar.unwrap_or_default();
         tiles += &tile(class, &label, &value, &name, &beside);
     }
     if let Some(privacy) = standing.best().and_then(|best| best.method.privacy.as_ref()) {

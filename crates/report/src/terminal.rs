@@ -1,11 +1,14 @@
 //! The table at the end of a run, for a terminal: as many columns as fit, the best private method and the baselines marked.
 
 use super::differences;
-use super::numbers::{NOTHING, bound, bytes, count, divergence, seconds, spread};
+use super::numbers::{NOTHING, bound, bytes, count, divergence, seconds};
+use super::scores::{self, heading, in_table};
 use super::standing::{Placed, Role, Standing, spent};
 use super::summary;
 use crate::layout::{self, FittedTable, LayoutColumn, fit};
 use inference::results::Results;
+use inference::score::{MAIN, Prominence, Score};
+use std::borrow::Cow;
 
 /// What a terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +55,7 @@ pub fn table(results: &Results, terminal: Terminal) -> String {
 fn compared(standing: &Standing, terminal: Terminal) -> String {
     let Some((names, differences)) = differences::cells(standing) else { return String::new() };
     let cells = names.iter().map(|name| format!("  {}", layout::plain(name))).collect();
-    let names = [LayoutColumn { heading: "difference", cells }];
+    let names = [LayoutColumn { heading: "difference".into(), cells }];
     let columns =
         names.into_iter().chain(differences.into_iter().map(|(heading, cells)| LayoutColumn { heading, cells }));
     let FittedTable { head, rows, .. } = fit(columns.collect(), terminal.width, 2);
@@ -72,16 +75,10 @@ fn legend(standing: &Standing) -> String {
     if standing.seeds() > 1 {
         signs.push("± standard deviation over seeds");
     }
-    signs.push(if standing.classes() {
-        "log-lik. in nats per held-out row"
-    } else {
-        "MAE, RMSE mean absolute and root mean squared error on held-out rows"
-    });
+    let shown = scores::shown(standing, Prominence::Terminal);
+    signs.extend(shown.iter().map(|score| score.legend).filter(|legend| !legend.is_empty()));
     let differences = differences::legend(standing);
     signs.extend(differences.as_deref());
-    if standing.coverage() {
-        signs.push("coverage of 90 % intervals by held-out outcomes");
-    }
     if standing.divergences() {
         signs.push("KL of q from the exact posterior in nats, median over seeds");
     }
@@ -89,40 +86,35 @@ fn legend(standing: &Standing) -> String {
 }
 
 /// All columns, the most important ones first.
-fn columns(standing: &Standing) -> Vec<(&'static str, Vec<String>)> {
+fn columns(standing: &Standing) -> Vec<(Cow<'static, str>, Vec<String>)> {
     let cells = |of: &dyn Fn(Placed) -> String| standing.methods().map(of).collect::<Vec<_>>();
     let epsilon = |m: Placed, which: fn((f64, f64)) -> f64| {
         m.method.privacy.as_ref().and_then(spent).map_or(NOTHING.to_owned(), |both| bound(which(both)))
     };
-    let mut columns = vec![("method", cells(&|m| name(standing, m)))];
-    if standing.classes() {
-        let accuracy = |m: Placed| m.method.accuracy.as_ref().map_or(NOTHING.to_owned(), |s| spread(s, 100.0, 2));
-        columns.push(("accuracy %", cells(&accuracy)));
-    } else {
-        let error = |m: Placed| m.method.absolute_error.as_ref().map_or(NOTHING.to_owned(), |s| spread(s, 1.0, 3));
-        let squared =
-            |m: Placed| m.method.root_squared_error.as_ref().map_or(NOTHING.to_owned(), |s| spread(s, 1.0, 3));
-        columns.push(("MAE", cells(&error)));
-        columns.push(("RMSE", cells(&squared)));
-    }
+    let scored = |score: &'static Score| {
+        let of = |m: Placed| m.method.scores.get(score.name).map_or(NOTHING.to_owned(), |s| in_table(score, s));
+        (Cow::Owned(heading(score.short, score, ' ')), cells(&of))
+    };
+    let shown = scores::shown(standing, Prominence::Terminal);
+    let (before, after): (Vec<_>, Vec<_>) = shown.into_iter().partition(|score| score.place() < MAIN.place());
+    let mut columns = vec![("method".into(), cells(&|m| name(standing, m)))];
+    columns.extend(before.into_iter().map(scored));
     if standing.divergences() {
         let middle = |m: Placed| m.method.kl.as_ref().map_or(NOTHING.to_owned(), |s| divergence(s.quantile(0.5)));
-        columns.push(("KL", cells(&middle)));
+        columns.push(("KL".into(), cells(&middle)));
     }
-    columns.push(("log-lik.", cells(&|m| spread(&m.method.log_likelihood, 1.0, 4))));
+    let mut after = after.into_iter().map(scored);
+    columns.extend(after.next());
     if standing.private() {
-        columns.push(("ε certified", cells(&|m| epsilon(m, |both| both.0))));
+        columns.push(("ε certified".into(), cells(&|m| epsilon(m, |both| both.0))));
     }
-    if standing.coverage() {
-        let coverage = |m: Placed| m.method.coverage.as_ref().map_or(NOTHING.to_owned(), |s| spread(s, 100.0, 1));
-        columns.push(("coverage %", cells(&coverage)));
-    }
-    columns.push(("messages", cells(&|m| count(m.method.messages))));
+    columns.extend(after);
+    columns.push(("messages".into(), cells(&|m| count(m.method.messages))));
     if standing.private() {
-        columns.push(("ε claimed", cells(&|m| epsilon(m, |both| both.1))));
+        columns.push(("ε claimed".into(), cells(&|m| epsilon(m, |both| both.1))));
     }
-    columns.push(("sent", cells(&|m| bytes(m.method.bytes))));
-    columns.push(("CPU", cells(&|m| seconds(m.method.cpu_seconds))));
+    columns.push(("sent".into(), cells(&|m| bytes(m.method.bytes))));
+    columns.push(("CPU".into(), cells(&|m| seconds(m.method.cpu_seconds))));
     columns
 }
 

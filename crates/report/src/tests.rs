@@ -1,7 +1,10 @@
 //! What a report must hold for every kind of results.
 
+mod own_score;
+
 use super::*;
 use inference::results::{ClientSpending, MethodResult, SiteResult, Summary};
+use inference::score::{MAIN, Score};
 use inference::warning::{Code, Warning};
 
 const FIXTURE: &str = include_str!("../tests/results.json");
@@ -10,16 +13,27 @@ fn sample() -> Results {
     serde_json::from_str(FIXTURE).unwrap()
 }
 
+fn score(name: &str) -> &'static Score {
+    Score::named(name).unwrap()
+}
+
 /// The same study as a regression.
 fn regression() -> Results {
     let mut results = sample();
     for method in &mut results.methods {
-        let error = method.accuracy.take().map(|a| Summary::of(a.per_seed.iter().map(|v| 1.0 - v).collect()));
-        method.root_squared_error = error.clone();
-        method.coverage = error.as_ref().map(|_| Summary::of(vec![0.875]));
-        (method.absolute_error, method.auc, method.calibration) = (error, None, vec![]);
+        let scores = &mut method.scores;
+        scores.remove("auc");
+        if let Some(accuracy) = scores.remove("accuracy") {
+            let error = Summary::of(accuracy.per_seed.iter().map(|v| 1.0 - v).collect());
+            scores.insert(score("root_squared_error"), error.clone());
+            scores.insert(score("absolute_error"), error);
+            scores.insert(score("coverage"), Summary::of(vec![0.875]));
+        }
+        method.calibration = vec![];
         for point in method.curves.iter_mut().flat_map(|c| &mut c.points) {
-            point.absolute_error = point.accuracy.take().map(|a| 1.0 - a);
+            if let Some(accuracy) = point.scores.remove("accuracy") {
+                point.scores.insert(score("absolute_error"), 1.0 - accuracy);
+            }
         }
     }
     results
@@ -133,7 +147,7 @@ fn regression_has_errors_and_no_accuracy() {
     }
     assert!(page.contains("Log-likelihood against ε") && page.contains("Mean absolute error against messages"));
     assert!(page.contains(">coverage\u{a0}%<") && page.contains(">87.5<") && page.contains("inside the central 90 %"));
-    assert!(page.contains("Errors are in the units of the outcome; RMSE"));
+    assert!(page.contains("Errors are in the units of the outcome. RMSE"));
     let mut encoded = regression();
     encoded.data.encoded_scores = true;
     assert!(sound(&encoded).contains("units of the encoded outcome"));
@@ -145,12 +159,12 @@ fn regression_has_errors_and_no_accuracy() {
 #[test]
 fn the_highest_likelihood_is_the_best_whatever_accuracy_or_error() {
     for mut results in [sample(), regression()] {
-        results.methods[0].log_likelihood = Summary::of(vec![-0.3; 5]);
-        if let Some(accuracy) = &mut results.methods[0].accuracy {
-            *accuracy = Summary::of(vec![0.6; 5]);
-        }
-        if let Some(error) = &mut results.methods[0].absolute_error {
-            *error = Summary::of(vec![0.9; 5]);
+        let scores = &mut results.methods[0].scores;
+        scores.insert(MAIN, Summary::of(vec![-0.3; 5]));
+        for (name, worse) in [("accuracy", 0.6), ("absolute_error", 0.9)] {
+            if scores.remove(name).is_some() {
+                scores.insert(score(name), Summary::of(vec![worse; 5]));
+            }
         }
         let name = &results.methods[0].name;
         assert!(sound(&results).contains(&format!("by held-out log-likelihood is {name}:")));
@@ -162,10 +176,10 @@ fn beside_constant(private: &[f64], constant: &[f64]) -> Results {
     let mut results = sample();
     let mut majority = results.methods.last().unwrap().clone();
     (majority.name, majority.algorithm) = ("majority class".into(), "constant".into());
-    majority.log_likelihood = Summary::of(constant.to_vec());
+    majority.scores.insert(MAIN, Summary::of(constant.to_vec()));
     results.methods.truncate(1);
-    results.methods[0].log_likelihood = Summary::of(private.to_vec());
-    results.methods[0].accuracy = Some(Summary::of(vec![0.75; private.len()]));
+    results.methods[0].scores.insert(MAIN, Summary::of(private.to_vec()));
+    results.methods[0].scores.insert(score("accuracy"), Summary::of(vec![0.75; private.len()]));
     results.methods.push(majority);
     results
 }
@@ -245,24 +259,25 @@ fn sites_have_a_table_where_scores_are_their_own() {
     let mut results = sample();
     assert!(!sound(&results).contains("Scores at each site"));
     let names: Vec<String> = results.data.clients.iter().map(|c| c.name.clone()).collect();
-    let score = |share: f64| {
+    let at_site = |share: f64| {
         move |name: &String| SiteResult {
             name: name.clone(),
-            accuracy: Some(Summary::of(vec![share])),
-            log_likelihood: Summary::of(vec![-0.5]),
-            absolute_error: None,
+            scores: [(score("accuracy"), share), (MAIN, -0.5)]
+                .map(|(s, value)| (s, Summary::of(vec![value])))
+                .into_iter()
+                .collect(),
         }
     };
     let alone = results.methods.iter().position(|m| m.algorithm == "local-only").unwrap();
-    results.methods[alone].sites = names.iter().map(score(0.625)).collect();
+    results.methods[alone].sites = names.iter().map(at_site(0.625)).collect();
     let page = sound(&results);
     assert!(page.contains("these belong to no site") && page.contains("<td>62.5</td>"));
-    results.methods[0].sites = names.iter().skip(1).map(score(0.875)).collect();
+    results.methods[0].sites = names.iter().skip(1).map(at_site(0.875)).collect();
     results.data.clients.iter_mut().for_each(|c| c.test_rows = 7);
     let page = sound(&results);
     assert!(page.contains("own held-out rows") && page.contains("<td>7</td><td>62.5</td><td>87.5</td>"));
     assert!(page.contains("<td>7</td><td>62.5</td><td>–</td>"), "a site without a score of this method");
-    assert!(page.contains("Log-likelihood in nats for a row, by site") && page.contains("<td>7</td><td>−0.500</td>"));
+    assert!(page.contains("Log-likelihood (nats per row), by site") && page.contains("<td>7</td><td>−0.500</td>"));
 }
 
 #[test]
@@ -271,7 +286,7 @@ fn a_constant_answer_is_a_baseline_and_no_curve() {
     let alone = results.methods.iter().position(|m| m.algorithm == "local-only").unwrap();
     let mut constant = results.methods[alone].clone();
     (constant.name, constant.algorithm) = ("majority class".into(), "constant".into());
-    constant.accuracy = Some(Summary::of(vec![0.5]));
+    constant.scores.insert(score("accuracy"), Summary::of(vec![0.5]));
     let before = sound(&results).matches("type=\"checkbox\"").count();
     results.methods.push(constant);
     let page = sound(&results);
@@ -300,10 +315,7 @@ fn one_seed_has_no_bands_and_says_so() {
     let mut results = sample();
     for method in &mut results.methods {
         method.curves.truncate(1);
-        for summary in [&mut method.accuracy, &mut method.auc].into_iter().flatten().chain([&mut method.log_likelihood])
-        {
-            *summary = Summary::of(vec![summary.per_seed[0]]);
-        }
+        method.scores = method.scores.map(|_, summary| Some(Summary::of(vec![summary.per_seed[0]])));
     }
     let page = sound(&results);
     assert!(page.contains("One seed was run") && !page.contains('±'));
@@ -365,8 +377,8 @@ fn empty_and_strange_results_still_make_a_page() {
         method.name = "long".repeat(80);
     });
     assert!(sound(&results).contains("No scores were recorded along the way."));
-    results.methods[0].log_likelihood = Summary::of(vec![]);
-    results.methods[0].accuracy = Some(Summary::of(vec![f64::NAN, 0.5]));
+    results.methods[0].scores.insert(MAIN, Summary::of(vec![]));
+    results.methods[0].scores.insert(score("accuracy"), Summary::of(vec![f64::NAN, 0.5]));
     results.methods[0].privacy.as_mut().unwrap().clients.clear();
     sound(&results);
     results.methods.clear();

@@ -4,7 +4,10 @@ use super::fault::{Fault, StudyText};
 use super::meant::{BASELINES, CONSTANTS};
 use super::typed::StudyAsTyped;
 use super::unroll::Named;
-use serde::Deserialize;
+use crate::reproduce::DIVERGENCE;
+use inference::score::{Prominence, Score};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 /// `[[figure]]`
 #[derive(Debug, Clone, Deserialize)]
@@ -12,7 +15,7 @@ use serde::Deserialize;
 pub(crate) struct FigureAsTyped {
     along: String,
     #[serde(default)]
-    score: Score,
+    score: FigureScore,
     /// Least and largest score that is drawn.
     range: Option<[f64; 2]>,
     /// Methods with a list of ε, a line each; and baselines, which are levels.
@@ -42,20 +45,32 @@ struct PointAsTyped {
 }
 
 /// What is drawn.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Score {
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum FigureScore {
     /// KL(q ‖ exact posterior), its median over seeds.
     #[default]
-    Kl,
-    /// Mean over seeds.
-    LogLikelihood,
-    /// Mean over seeds.
-    Accuracy,
-    /// Mean absolute error, its median over seeds.
-    AbsoluteError,
-    /// Share of outcomes inside their 90 % intervals, its mean over seeds.
-    Coverage,
+    Divergence,
+    /// A score on held-out rows, its mean or median over seeds.
+    HeldOut(&'static Score),
+}
+
+impl FigureScore {
+    /// The name under which cells hold it.
+    pub fn metric(self) -> &'static str {
+        match self {
+            Self::Divergence => DIVERGENCE,
+            Self::HeldOut(score) => score.name,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FigureScore {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let found = Score::shown_in(Prominence::Reproduced).find(|score| score.word == word).map(Self::HeldOut);
+        let found = found.or_else(|| (word == DIVERGENCE).then_some(Self::Divergence));
+        found.ok_or_else(|| D::Error::custom(format!("no score is called {word:?}")))
+    }
 }
 
 /// A figure of one score.
@@ -66,7 +81,7 @@ pub struct Figure {
     /// The column that it is a panel of, where there are others.
     pub panel: Option<String>,
     /// What is on its vertical axis.
-    pub score: Score,
+    pub score: FigureScore,
     /// First and last value of its vertical axis; everything fits without it.
     pub range: Option<(f64, f64)>,
     /// In the order of the legend.

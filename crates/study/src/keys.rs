@@ -1,6 +1,8 @@
 //! The tables of a study file, described key by key: what is validated, offered by editors, and listed in the reference.
 
+use crate::reproduce::DIVERGENCE;
 use inference::describe::{Key, Otherwise, ValueKind};
+use inference::score::{ALL, Prominence};
 use inference::{MODEL_KEYS, method::METHOD_KEYS};
 
 const ANY_COUNT: ValueKind = ValueKind::ANY_COUNT;
@@ -101,16 +103,47 @@ const COLUMN: &[Key] = &[
 
 const CELLS: ValueKind = ValueKind::Map(&ValueKind::Map(&ANY_NUMBER));
 
-const PAPER: &[Key] = &[
-    Key::new("accuracy", CELLS, "{ pvi = { A = 0.85 } }").about("published numbers by method and column").optional(),
-    Key::new("log_likelihood", CELLS, "{ pvi = { A = -0.32 } }")
-        .about("published numbers by method and column")
-        .optional(),
-    Key::new("kl", CELLS, "{ pvi = { A = 0.1 } }").about("published numbers by method and column").optional(),
-    Key::new("absolute_error", CELLS, "{ pvi = { A = 0.7 } }")
-        .about("published numbers by method and column")
-        .optional(),
-];
+const fn published(score: &'static str) -> Key {
+    Key::new(score, CELLS, "{ pvi = { A = 0.85 } }").about("published numbers by method and column").optional()
+}
+
+/// How many scores are shown in such a place.
+const fn shown(place: Prominence) -> usize {
+    let (mut at, mut count) = (0, 0);
+    while at < ALL.len() {
+        count += ALL[at].is_shown_in(place) as usize;
+        at += 1;
+    }
+    count
+}
+
+/// The divergence from the exact posterior, then every leading score.
+const PAPER: &[Key] = &{
+    let mut keys = [published(DIVERGENCE); shown(Prominence::Leading) + 1];
+    let (mut at, mut next) = (0, 1);
+    while at < ALL.len() {
+        if ALL[at].is_shown_in(Prominence::Leading) {
+            keys[next] = published(ALL[at].name);
+            next += 1;
+        }
+        at += 1;
+    }
+    keys
+};
+
+/// What a figure can draw: the divergence from the exact posterior, then every score of `reproduce`.
+const DRAWN: &[&str] = &{
+    let mut words = [DIVERGENCE; shown(Prominence::Reproduced) + 1];
+    let (mut at, mut next) = (0, 1);
+    while at < ALL.len() {
+        if ALL[at].is_shown_in(Prominence::Reproduced) {
+            words[next] = ALL[at].word;
+            next += 1;
+        }
+        at += 1;
+    }
+    words
+};
 
 const SITE: &[Key] = &[
     Key::new("name", ValueKind::Text, "\"north\"").about("the site's name, as in its certificate"),
@@ -146,11 +179,11 @@ const FIGURE: &[Key] = &[
     Key::new("along", ValueKind::Text, "\"epsilon\"").about("what is on the horizontal axis"),
     Key::new(
         "score",
-        ValueKind::Word(&["kl", "log-likelihood", "accuracy", "absolute-error", "coverage"]),
+        ValueKind::Word(DRAWN),
         "\"log-likelihood\"",
     )
     .about("what is on the vertical axis")
-    .otherwise(Otherwise::Word("kl")),
+    .otherwise(Otherwise::Word(DIVERGENCE)),
     Key::new("range", ValueKind::Numbers { length: 2 }, "[-0.5, -0.3]")
         .about("least and largest score that is drawn")
         .optional(),

@@ -30,9 +30,9 @@ pub trait RunObserver: Sync {
     /// A round of a piece is over: the point that it reached, among at most `of` rounds. Of long runs not every round is told.
     fn round(&self, _piece: Piece<'_>, _point: &CurvePoint, _of: u64) {}
 
-    /// A piece is finished, with this mean held-out log-likelihood; none where only draws were made. `kept` if an earlier run
+    /// A piece is finished, with this value of the main score ([`inference::score::MAIN`]); none where only draws were made. `kept` if an earlier run
     /// had finished it.
-    fn finished(&self, _piece: Piece<'_>, _log_likelihood: Option<f64>, _kept: bool) {}
+    fn finished(&self, _piece: Piece<'_>, _score: Option<f64>, _kept: bool) {}
 
     /// Nothing more comes: the run is over, failed, or was stopped.
     fn ends(&self) {}

@@ -64,7 +64,7 @@ fn one(
     }
     let piece = Piece::of(&work, seed);
     if let Some(finished) = store.finished(work.name(), seed) {
-        observer.finished(piece, Some(finished.log_likelihood), true);
+        observer.finished(piece, finished.scores.main().copied(), true);
         return Ok(finished);
     }
     let run = || engine.run(work, seed, &mut Watched { piece, observer });
@@ -73,6 +73,6 @@ fn one(
         Err(_) => run(),
     }?;
     store.keep(work.name(), &finished)?;
-    observer.finished(piece, Some(finished.log_likelihood), false);
+    observer.finished(piece, finished.scores.main().copied(), false);
     Ok(finished)
 }

@@ -5,6 +5,7 @@ use super::tables::TABLES;
 use crate::error::StudyError;
 use inference::nearest;
 use inference::results::{MethodResult, Results, Summary};
+use inference::score::{Middle, Prominence, Score, ScoredOutcome};
 use serde::Serialize;
 use std::path::Path;
 
@@ -15,10 +16,10 @@ pub struct Cell {
     pub row: String,
     /// The split.
     pub column: String,
-    /// `accuracy`, `log_likelihood`, `kl`, `absolute_error`, `coverage`; of draws `mean_error`, `variance_error`, `moved`,
+    /// The name of a score of [`Prominence::Reproduced`], or [`DIVERGENCE`]; of draws `mean_error`, `variance_error`, `moved`,
     /// `bulk_ess`.
     pub metric: &'static str,
-    /// As published; none where the paper has no such cell. Of `kl` and `absolute_error` a median, to be seen beside ours.
+    /// As published; none where the paper has no such cell. Where [`Cell::shows_median`], a median, to be seen beside ours.
     pub paper: Option<f64>,
     /// How many seeds were run: of one there is no spread.
     pub seeds: usize,
@@ -40,6 +41,21 @@ pub struct Cell {
     pub epsilon: Option<f64>,
     /// Server-client exchanges.
     pub messages: f64,
+}
+
+/// The metric of KL(q ‖ exact posterior), which is no score of predictions.
+pub const DIVERGENCE: &str = "kl";
+
+impl Cell {
+    /// The score that it is of; none of divergences and draws.
+    pub fn score(&self) -> Option<&'static Score> {
+        Score::named(self.metric)
+    }
+
+    /// Whether its median stands for the seeds, and not its mean.
+    pub fn shows_median(&self) -> bool {
+        self.metric == DIVERGENCE || self.score().is_some_and(|score| score.middle == Middle::Median)
+    }
 }
 
 /// What is to be said of a column beside its numbers, a line each: what draws cost by other theorems, and what they are worth.
@@ -98,20 +114,15 @@ pub fn written(name: &str) -> Result<(String, String), StudyError> {
 
 /// The numbers of one column, beside the published ones.
 pub fn cells(study: &Study, column: &str, results: &Results) -> Vec<Cell> {
-    let published = |cells: &super::typed::Cells, row: &str| cells.get(row).and_then(|r| r.get(column)).copied();
+    // Of made-up rows the exact posterior is what a method is compared with; of others what it says of held-out rows.
+    let made = study.data.synthetic.is_some();
+    let scored =
+        |score: &Score| score.is_shown_in(Prominence::Reproduced) && !(made && score.outcome == ScoredOutcome::Number);
     let mut cells = Vec::new();
     for method in &results.methods {
-        let accuracy =
-            method.accuracy.as_ref().map(|a| ("accuracy", a, published(&study.paper.accuracy, &method.name)));
-        let likelihood =
-            ("log_likelihood", &method.log_likelihood, published(&study.paper.log_likelihood, &method.name));
-        // Of made-up rows the exact posterior is what a method is compared with; of others what it says of held-out rows.
-        let made = study.data.synthetic.is_some();
-        let divergence = method.kl.as_ref().filter(|_| made);
-        let divergence = divergence.map(|kl| ("kl", kl, published(&study.paper.kl, &method.name)));
-        let error = method.absolute_error.as_ref().filter(|_| !made);
-        let error = error.map(|e| ("absolute_error", e, published(&study.paper.absolute_error, &method.name)));
-        let coverage = method.coverage.as_ref().filter(|_| !made).map(|c| ("coverage", c, None));
+        let scores = method.scores.iter().filter(|(score, _)| scored(score));
+        let scores = scores.map(|(score, summary)| (score.name, summary));
+        let divergence = method.kl.as_ref().filter(|_| made).map(|kl| (DIVERGENCE, kl));
         let drawn = method.chain.as_ref().map(|_| {
             [
                 ("mean_error", &method.mean_error),
@@ -120,9 +131,9 @@ pub fn cells(study: &Study, column: &str, results: &Results) -> Vec<Cell> {
                 ("bulk_ess", &method.bulk_ess),
             ]
         });
-        let drawn = drawn.into_iter().flatten().filter_map(|(metric, of)| Some((metric, of.as_ref()?, None)));
-        let others = divergence.into_iter().chain(error).chain(coverage).chain(drawn);
-        for (metric, ours, paper) in accuracy.into_iter().chain([likelihood]).chain(others) {
+        let drawn = drawn.into_iter().flatten().filter_map(|(metric, of)| Some((metric, of.as_ref()?)));
+        for (metric, ours) in scores.chain(divergence).chain(drawn) {
+            let paper = study.paper.published(metric, &method.name, column);
             cells.push(cell(method, column, metric, ours, paper));
         }
     }

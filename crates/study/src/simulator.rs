@@ -203,21 +203,12 @@ pub(super) fn scale_of(schema: &Schema) -> (f64, f64) {
     }
 }
 
-/// Scores in the units of the outcome: errors times its scale, log-densities less the scale's logarithm.
+/// Scores in the units of the outcome.
 fn in_units(mut finished: Finished, scale: f64) -> Finished {
-    let log_scale = scale.ln();
-    let scaled = |error: &mut Option<f64>| *error = error.map(|error| error * scale);
-    scaled(&mut finished.absolute_error);
-    scaled(&mut finished.root_squared_error);
-    scaled(&mut finished.width);
-    finished.log_likelihood -= log_scale;
-    for point in &mut finished.curve {
-        scaled(&mut point.absolute_error);
-        point.log_likelihood -= log_scale;
-    }
-    for site in &mut finished.sites {
-        scaled(&mut site.absolute_error);
-        site.log_likelihood -= log_scale;
+    let curve = finished.curve.iter_mut().map(|point| &mut point.scores);
+    let sites = finished.sites.iter_mut().map(|site| &mut site.scores);
+    for scores in [&mut finished.scores].into_iter().chain(curve).chain(sites) {
+        *scores = scores.in_units(scale);
     }
     finished
 }

@@ -3,8 +3,9 @@
 use super::posterior::Marginals;
 use inference::chain::shown;
 use inference::results::{CalibrationBin, ChainResult, ClientSpending, CurvePoint};
+use inference::score::{Prominence, Scores};
 use inference::warning::Warning;
-use inference::{Fit, Record, RunError, Scores, SiteScores};
+use inference::{Fit, Record, RunError, SiteScores};
 use serde::{Deserialize, Serialize};
 
 /// What a run left, in a form that can be written down.
@@ -16,13 +17,7 @@ pub(crate) struct Finished {
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
     pub(crate) cpu_seconds: f64,
-    pub(crate) accuracy: Option<f64>,
-    pub(crate) log_likelihood: f64,
-    pub(crate) auc: Option<f64>,
-    pub(crate) absolute_error: Option<f64>,
-    pub(crate) root_squared_error: Option<f64>,
-    pub(crate) coverage: Option<f64>,
-    pub(crate) width: Option<f64>,
+    pub(crate) scores: Scores<f64>,
     pub(crate) kl: Option<f64>,
     pub(crate) sites: Vec<AtSite>,
     pub(crate) curve: Vec<CurvePoint>,
@@ -45,28 +40,23 @@ pub(crate) struct Finished {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Scores on one client's held-out rows.
+/// Leading scores on one client's held-out rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AtSite {
     pub(crate) name: String,
-    pub(crate) accuracy: Option<f64>,
-    pub(crate) log_likelihood: f64,
-    pub(crate) absolute_error: Option<f64>,
+    pub(crate) scores: Scores<f64>,
 }
 
 impl AtSite {
     fn of(SiteScores { site, scores }: SiteScores) -> Self {
-        let Scores { accuracy, log_likelihood, absolute_error, .. } = scores;
-        Self { name: site, accuracy, log_likelihood, absolute_error }
+        Self { name: site, scores: scores.shown_in(Prominence::Leading) }
     }
 }
 
 impl Finished {
     /// A record with the posterior's numbers and the time that it took.
     pub(crate) fn of(record: Record, posterior: Marginals, cpu_seconds: f64) -> Result<Self, RunError> {
-        let Scores { accuracy, log_likelihood, auc, absolute_error, root_squared_error, coverage, width } =
-            record.scores;
         let chain = shown(&record.chains, record.warm_up, posterior.mean.len())?;
         Ok(Self {
             seed: record.seed,
@@ -74,13 +64,7 @@ impl Finished {
             messages: record.messages,
             bytes: record.bytes,
             cpu_seconds,
-            accuracy,
-            log_likelihood,
-            auc,
-            absolute_error,
-            root_squared_error,
-            coverage,
-            width,
+            scores: record.scores,
             kl: record.kl,
             sites: record.sites.into_iter().map(AtSite::of).collect(),
             curve: record.curve,

@@ -1,13 +1,14 @@
 //! From finished runs to the entries of `results.json`.
 
 use super::engine::Work;
-use super::state::{AtSite, Finished};
+use super::state::Finished;
 use super::warnings::StudyContext;
 use super::words;
 use inference::Fit;
 use inference::Method;
 use inference::comparison::comparisons;
 use inference::results::{ChainResult, Coefficient, Curve, MethodResult, PrivacyResult, SiteResult, Summary};
+use inference::score::Scores;
 use inference::settings::Promise;
 use inference::warning::{Code, Warning};
 use std::collections::BTreeMap;
@@ -28,14 +29,8 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String], known
         solver,
         schedule: schedule.to_owned(),
         baseline: !matches!(work, Work::Method(_)),
-        accuracy: each(&|run| run.accuracy),
-        log_likelihood: Summary::of(runs.iter().map(|run| run.log_likelihood).collect()),
+        scores: Scores::summarised(&runs.iter().map(|run| &run.scores).collect::<Vec<_>>()),
         compared: Vec::new(),
-        auc: each(&|run| run.auc),
-        absolute_error: each(&|run| run.absolute_error),
-        root_squared_error: each(&|run| run.root_squared_error),
-        coverage: each(&|run| run.coverage),
-        width: each(&|run| run.width),
         kl: each(&|run| run.kl),
         sites: sites(runs),
         rounds: mean(&|run| run.rounds as f64),
@@ -91,28 +86,17 @@ fn named(chain: &ChainResult, names: &[String]) -> ChainResult {
 
 /// Each client's scores over the seeds in which it has held-out rows, in the order of the first seed.
 fn sites(runs: &[Finished]) -> Vec<SiteResult> {
-    let mut found: Vec<(&str, Vec<&AtSite>)> = Vec::new();
+    let mut found: Vec<(&str, Vec<&Scores<f64>>)> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for site in runs.iter().flat_map(|run| &run.sites) {
         let place = *places.entry(&site.name).or_insert(found.len());
         if place == found.len() {
             found.push((&site.name, Vec::new()));
         }
-        found[place].1.push(site);
+        found[place].1.push(&site.scores);
     }
-    found.into_iter().map(|(name, seeds)| site(name, &seeds)).collect()
-}
-
-fn site(name: &str, seeds: &[&AtSite]) -> SiteResult {
-    let each = |of: &dyn Fn(&AtSite) -> Option<f64>| -> Option<Summary> {
-        seeds.iter().map(|site| of(site)).collect::<Option<Vec<_>>>().map(Summary::of)
-    };
-    SiteResult {
-        name: name.to_owned(),
-        accuracy: each(&|site| site.accuracy),
-        log_likelihood: Summary::of(seeds.iter().map(|site| site.log_likelihood).collect()),
-        absolute_error: each(&|site| site.absolute_error),
-    }
+    let site = |(name, seeds): (&str, Vec<_>)| SiteResult { name: name.to_owned(), scores: Scores::summarised(&seeds) };
+    found.into_iter().map(site).collect()
 }
 
 fn names(work: Work<'_>) -> (&'static str, String, &'static str) {

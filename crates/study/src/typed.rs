@@ -55,21 +55,21 @@ pub(crate) struct TableColumnAsTyped {
 }
 
 /// `[paper]`: published numbers by method and column.
+///
+/// Which scores may be named is checked with the other keys of a study, before this is read.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Paper {
-    #[serde(default)]
-    pub(crate) accuracy: Cells,
-    #[serde(default)]
-    pub(crate) log_likelihood: Cells,
-    #[serde(default)]
-    pub(crate) kl: Cells,
-    #[serde(default)]
-    pub(crate) absolute_error: Cells,
-}
+#[serde(transparent)]
+pub(crate) struct Paper(BTreeMap<String, Cells>);
 
 /// Method, then column.
-pub(crate) type Cells = BTreeMap<String, BTreeMap<String, f64>>;
+type Cells = BTreeMap<String, BTreeMap<String, f64>>;
+
+impl Paper {
+    /// The number of a method in a column.
+    pub(crate) fn published(&self, metric: &str, method: &str, column: &str) -> Option<f64> {
+        self.0.get(metric)?.get(method)?.get(column).copied()
+    }
+}
 
 /// `[study]`
 #[derive(Debug, Clone, Deserialize)]

@@ -70,7 +70,7 @@ pub(crate) fn compare(methods: &mut [MethodResult]) {
         if !methods[number].baseline
             && let Some(behind) = behind_constant(methods, number)
         {
-            methods[number].warnings.insert(0, rows::behind_constant(&behind));
+            methods[number].warnings.splice(0..0, rows::behind_constant(&behind));
         }
     }
 }

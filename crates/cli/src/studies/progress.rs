@@ -3,6 +3,7 @@
 use crate::interrupt;
 use indicatif::{ProgressBar, ProgressStyle};
 use inference::results::CurvePoint;
+use inference::score::MAIN;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -90,12 +91,12 @@ impl RunObserver for ProgressBars {
         *counted = parts.max(*counted);
     }
 
-    fn finished(&self, piece: Piece<'_>, log_likelihood: Option<f64>, kept: bool) {
+    fn finished(&self, piece: Piece<'_>, score: Option<f64>, kept: bool) {
         let Piece { name, seed } = piece;
         let mut state = self.state();
         state.finished += 1;
         let done = if kept { "kept from before" } else { "done" };
-        let score = log_likelihood.map_or_else(String::new, |score| format!(", log-likelihood {score:.4}"));
+        let score = score.map_or_else(String::new, |score| format!(", {} {score:.4}", MAIN.label));
         let words = format!("{name}, seed {seed}: {done}{score}");
         let counted = state.parts.remove(&(name.to_owned(), seed)).unwrap_or(0);
         match &state.bar {

@@ -1,7 +1,9 @@
 //! The table of `reproduce` for a terminal: rows are methods, and every column of the study has a part of its own.
 
+use inference::score::{Middle, Prominence, Score, ScoredOutcome};
 use report::layout::{FittedTable, LayoutColumn, fit, wrapped};
-use study::Cell;
+use std::borrow::Cow;
+use study::{Cell, DIVERGENCE};
 
 /// What stands where there is no number.
 const NOTHING: &str = "–";
@@ -15,15 +17,12 @@ struct TableShape {
 }
 
 /// One number of a line under its heading.
-type Number = (&'static str, String);
+type Number = (Cow<'static, str>, String);
 
 /// What a column's methods are compared by.
-#[derive(Clone, Copy)]
 enum CellKind {
-    /// Accuracy and log-likelihood, means over seeds.
-    Classes,
-    /// Mean absolute error, its median and quartiles over seeds, and the coverage of intervals.
-    Errors,
+    /// Scores on held-out rows, their means, or medians and quartiles, over seeds. Where an outcome is a number, those of numbers alone.
+    HeldOut(Vec<&'static Score>),
     /// Divergence from the exact posterior, its median and tenths over seeds.
     Divergence,
     /// Errors of moments of draws, how often these moved, and what they are worth; means over seeds.
@@ -48,9 +47,11 @@ pub(super) fn table(cells: &[Cell], width: Option<usize>) -> String {
 
 /// Lines of names and numbers as a table that fits.
 fn laid_out(rows: &[(&str, Vec<Number>)], width: Option<usize>) -> String {
-    let mut columns =
-        vec![LayoutColumn { heading: "method", cells: rows.iter().map(|(name, _)| (*name).to_owned()).collect() }];
-    let headings = rows.first().into_iter().flat_map(|(_, numbers)| numbers).map(|(heading, _)| *heading);
+    let mut columns = vec![LayoutColumn {
+        heading: "method".into(),
+        cells: rows.iter().map(|(name, _)| (*name).to_owned()).collect(),
+    }];
+    let headings = rows.first().into_iter().flat_map(|(_, numbers)| numbers).map(|(heading, _)| heading.clone());
     for (at, heading) in headings.enumerate() {
         let cells =
             rows.iter().map(|(_, numbers)| numbers.get(at).map_or_else(String::new, |(_, number)| number.clone()));
@@ -72,56 +73,67 @@ fn laid_out(rows: &[(&str, Vec<Number>)], width: Option<usize>) -> String {
 impl CellKind {
     fn of(column: &[Cell]) -> Self {
         let has = |metric: &str| column.iter().any(|cell| cell.metric == metric);
-        match (has("mean_error"), has("kl"), has("absolute_error")) {
-            (true, ..) => Self::Moments,
-            (false, true, _) => Self::Divergence,
-            (false, false, true) => Self::Errors,
-            (false, false, false) => Self::Classes,
+        match (has("mean_error"), has(DIVERGENCE)) {
+            (true, _) => Self::Moments,
+            (false, true) => Self::Divergence,
+            (false, false) => Self::HeldOut(scores(column)),
         }
     }
 
     /// The line of one method; none where it has nothing to compare: a constant answer has no posterior.
-    fn line<'a>(self, row: &'a [Cell], shape: &TableShape) -> Option<(&'a str, Vec<Number>)> {
+    fn line<'a>(&self, row: &'a [Cell], shape: &TableShape) -> Option<(&'a str, Vec<Number>)> {
         let of = |metric: &str| row.iter().find(|cell| cell.metric == metric);
         let ours = |metric: &str| number(of(metric).map(|cell| cell.ours));
-        let paper = |metric: &str| number(of(metric).and_then(|cell| cell.paper));
         let mut numbers = match self {
-            Self::Divergence => divergence(of("kl")?, shape.single),
+            Self::Divergence => divergence(of(DIVERGENCE)?, shape.single),
             Self::Moments => {
                 let variances = of("variance_error").map_or_else(String::new, |cell| spread(cell, shape.single));
                 let worth = of("bulk_ess").map_or_else(|| NOTHING.to_owned(), |cell| format!("{:.0}", cell.ours));
                 let means = spread(of("mean_error")?, shape.single);
                 vec![
-                    ("error of means", means),
-                    ("of variances", variances),
-                    ("moved", ours("moved")),
-                    ("bulk ESS", worth),
+                    ("error of means".into(), means),
+                    ("of variances".into(), variances),
+                    ("moved".into(), ours("moved")),
+                    ("bulk ESS".into(), worth),
                 ]
             }
-            Self::Errors => {
-                let found = of("absolute_error")?;
-                let [median, quarter, three] = [found.median, found.quarter, found.three_quarters].map(report::error);
-                let mut numbers = match shape.single {
-                    true => vec![("MAE", median)],
-                    false => vec![("MAE median", median), ("25 %", quarter), ("75 %", three)],
-                };
-                numbers.extend(shape.published.then(|| ("paper", number(found.paper))));
-                numbers.push(("coverage", ours("coverage")));
-                numbers
+            Self::HeldOut(scores) => {
+                scores.iter().find(|score| of(score.name).is_some())?;
+                scores.iter().flat_map(|score| held_out(score, of(score.name), shape)).collect()
             }
-            Self::Classes => [("accuracy", "accuracy"), ("log-lik.", "log_likelihood")]
-                .into_iter()
-                .flat_map(|(heading, metric)| {
-                    let beside = shape.published.then(|| ("paper", paper(metric)));
-                    std::iter::once((heading, ours(metric))).chain(beside)
-                })
-                .collect(),
         };
         let Cell { row: name, epsilon, messages, .. } = &row[0];
-        numbers.push(("ε", epsilon.map_or_else(|| "none".to_owned(), |e| format!("{e:.4}"))));
-        numbers.push(("messages", format!("{messages:.0}")));
+        numbers.push(("ε".into(), epsilon.map_or_else(|| "none".to_owned(), |e| format!("{e:.4}"))));
+        numbers.push(("messages".into(), format!("{messages:.0}")));
         Some((name.as_str(), numbers))
     }
+}
+
+/// The scores of a column; where the outcome is a number, those of numbers alone.
+fn scores(column: &[Cell]) -> Vec<&'static Score> {
+    let mut found: Vec<&'static Score> = Score::shown_in(Prominence::Reproduced).collect();
+    found.retain(|score| column.iter().any(|cell| cell.metric == score.name));
+    if found.iter().any(|score| score.outcome == ScoredOutcome::Number) {
+        found.retain(|score| score.outcome == ScoredOutcome::Number);
+    }
+    found
+}
+
+/// The middle of a score, its quartiles where that is a median, and the paper's.
+fn held_out(score: &Score, cell: Option<&Cell>, shape: &TableShape) -> Vec<Number> {
+    let error = |of: fn(&Cell) -> f64| cell.map_or_else(|| NOTHING.to_owned(), |cell| report::error(of(cell)));
+    let mut numbers: Vec<Number> = match (score.middle, shape.single) {
+        (Middle::Mean, _) => vec![(score.short.into(), number(cell.map(|cell| cell.ours)))],
+        (Middle::Median, true) => vec![(score.short.into(), error(|cell| cell.median))],
+        (Middle::Median, false) => vec![
+            (format!("{} median", score.short).into(), error(|cell| cell.median)),
+            ("25 %".into(), error(|cell| cell.quarter)),
+            ("75 %".into(), error(|cell| cell.three_quarters)),
+        ],
+    };
+    let beside = shape.published && score.is_shown_in(Prominence::Leading);
+    numbers.extend(beside.then(|| ("paper".into(), number(cell.and_then(|cell| cell.paper)))));
+    numbers
 }
 
 /// A mean over seeds, and its standard error where there are several.
@@ -137,10 +149,10 @@ fn number(value: Option<f64>) -> String {
 /// The middle and the tenths of a divergence from the exact posterior, and the paper's.
 fn divergence(kl: &Cell, single: bool) -> Vec<Number> {
     let [median, low, high] = [kl.median, kl.low, kl.high].map(report::divergence);
-    let paper = ("paper", kl.paper.map_or_else(|| NOTHING.to_owned(), |p| format!("{p:.1}")));
+    let paper = ("paper".into(), kl.paper.map_or_else(|| NOTHING.to_owned(), |p| format!("{p:.1}")));
     match single {
-        true => vec![("KL", median), paper],
-        false => vec![("KL median", median), ("10 %", low), ("90 %", high), paper],
+        true => vec![("KL".into(), median), paper],
+        false => vec![("KL median".into(), median), ("10 %".into(), low), ("90 %".into(), high), paper],
     }
 }
 

@@ -2,22 +2,26 @@
 
 use super::{Code, Warning};
 use crate::comparison::Comparison;
+use crate::score::MAIN;
 
 /// Rows under which a site is called small: with fewer, one row is a tenth of everything that the site can say.
 pub const FEW_ROWS: u64 = 10;
 
 /// A method that is behind the constant answer ([`crate::comparison::behind_constant`]).
-pub fn behind_constant(compared: &Comparison) -> Warning {
-    let difference = &compared.log_likelihood;
+pub fn behind_constant(compared: &Comparison) -> Option<Warning> {
+    let difference = compared.main()?;
     let error = difference.standard_error.map(|error| format!(", standard error {error:.4}")).unwrap_or_default();
-    Warning {
+    Some(Warning {
         code: Code::BehindConstant,
         what: format!(
-            "its held-out log-likelihood is {:.4} nats per row below that of {}, which uses no input{error}",
-            -difference.mean, compared.to
+            "its held-out {} is {:.4} {} below that of {}, which uses no input{error}",
+            MAIN.label,
+            -difference.mean,
+            MAIN.unit.words().unwrap_or_default(),
+            compared.to
         ),
         hint: "do not predict with it; try a larger ε, fewer rounds, more rows or an aggregator".into(),
-    }
+    })
 }
 
 /// Declared rows beside those found, where they differ.
@@ -106,14 +110,10 @@ mod tests {
 
     #[test]
     fn how_far_a_method_is_behind_is_said() {
-        let log_likelihood = Difference { mean: -0.0108, standard_error: Some(0.002), seeds: 3, seen: Some(true) };
-        let compared = Comparison {
-            to: "majority class".into(),
-            baseline: "constant".into(),
-            log_likelihood,
-            absolute_error: None,
-        };
-        let found = behind_constant(&compared);
+        let difference = Difference { mean: -0.0108, standard_error: Some(0.002), seeds: 3, seen: Some(true) };
+        let differences = [(MAIN, difference)].into_iter().collect();
+        let compared = Comparison { to: "majority class".into(), baseline: "constant".into(), differences };
+        let found = behind_constant(&compared).unwrap();
         assert!(found.what.contains("0.0108 nats per row below that of majority class"), "{}", found.what);
     }
 }

@@ -4,6 +4,7 @@ use super::super::observer::Piece;
 use super::super::posterior::Marginals;
 use super::*;
 use inference::public::PublicNumbers;
+use inference::Score;
 use inference::results::{ClientSummary, CurvePoint, DataSummary};
 use inference::warning::{Code, Warning};
 use inference::{InputLayout, Observer, Record};
@@ -57,14 +58,17 @@ impl Engine for Fake {
         if self.fails_at == Some((work.name(), seed)) {
             return Err(StudyError::usage("the power went out", "try again"));
         }
-        let (accuracy, log_likelihood) = (Some(0.8), -0.4);
+        let scores = |accuracy: f64| {
+            [("accuracy", accuracy), ("log_likelihood", -0.4)]
+                .map(|(name, value)| (Score::named(name).unwrap(), value))
+                .into_iter()
+                .collect()
+        };
         let point = CurvePoint {
             round: 1,
             messages: 10,
             epsilon: None,
-            accuracy,
-            log_likelihood,
-            absolute_error: None,
+            scores: scores(0.8),
             kl: None,
             mean_error: None,
             variance_error: None,
@@ -76,13 +80,7 @@ impl Engine for Fake {
             messages: 10,
             bytes: 80,
             cpu_seconds: 0.5,
-            accuracy: Some(0.8 + seed as f64 / 100.0),
-            log_likelihood: -0.4,
-            auc: None,
-            absolute_error: None,
-            root_squared_error: None,
-            coverage: None,
-            width: None,
+            scores: scores(0.8 + seed as f64 / 100.0),
             kl: None,
             sites: Vec::new(),
             curve: vec![point],
@@ -135,7 +133,7 @@ fn a_stopped_run_goes_on_where_it_stopped_and_writes_no_results_before_its_end()
     let results: Results = serde_json::from_slice(&std::fs::read(out.join("results.json")).unwrap()).unwrap();
     let names: Vec<&str> = results.methods.iter().map(|method| method.name.as_str()).collect();
     assert_eq!(names[names.len() - 3..], ["majority class", "local only", "non-private"]);
-    assert_eq!(results.methods[0].accuracy.as_ref().unwrap().per_seed.len(), 5);
+    assert_eq!(results.methods[0].scores.get("accuracy").unwrap().per_seed.len(), 5);
     let said: Vec<&str> = results.methods[0].warnings.iter().map(|warning| warning.what.as_str()).collect();
     assert_eq!(said, ["said once"]);
     assert!(results.outside_epsilon.contains("are not covered by ε; in a federation only the posterior is released"));
