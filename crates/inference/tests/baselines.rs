@@ -168,7 +168,7 @@ fn local_fits_in_raw_units_converge() {
     let sites = [site("one", case.train.select(&one)), site("two", case.train.select(&two))];
     let record = simulation(&method, &sites, &case.test).local_only().unwrap();
     assert_eq!(record.fit.unwrap().converged, Some(true), "{:?}", record.fit);
-    assert!(record.scores.main().unwrap() > -0.6, "{:?}", record.scores);
+    assert!(*record.scores.main().unwrap() > -0.6, "{:?}", record.scores);
 }
 
 /// Outcomes that no sum of finite numbers explains: a column so long that its square has no finite value.

@@ -136,8 +136,9 @@ fn papers(methods: &[Method], sites: &Sites) -> Papers {
              one noise, where there is an aggregator"
         ),
     };
-    let solver = if !aggregator && enough { "dp-optimisation" } else { "virtual" };
-    Papers { trusted: aggregator, solver, aggregator: solver == "virtual", why }
+    let alone = !aggregator && enough;
+    let solver = if alone { "dp-optimisation" } else { "virtual" };
+    Papers { trusted: aggregator, solver, aggregator: !alone, why }
 }
 
 /// The middle one, or the smaller of the two in the middle.

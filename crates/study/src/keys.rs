@@ -221,9 +221,11 @@ pub(crate) mod tests {
     use crate::figure::FigureAsTyped;
     use crate::synthetic::SyntheticAsTyped;
     use crate::typed::{
-        DataAsTyped, FederationAsTyped, Paper, PartitionAsTyped, SplitAsTyped, StudyTableAsTyped, TableColumnAsTyped,
+        DataAsTyped, FederationAsTyped, PartitionAsTyped, SplitAsTyped, StudyTableAsTyped, TableColumnAsTyped,
     };
     use crate::typed::{SiteAsTyped, StudyAsTyped};
+    use inference::Score;
+    use inference::describe::{Registry, validate};
     use serde::de::DeserializeOwned;
 
     /// The keys that a reader knows, from what it says of one that it does not know.
@@ -252,9 +254,22 @@ pub(crate) mod tests {
         assert_eq!(read::<SyntheticAsTyped>(), described(SYNTHETIC));
         assert_eq!(read::<PartitionAsTyped>(), described(PARTITION));
         assert_eq!(read::<TableColumnAsTyped>(), described(COLUMN));
-        assert_eq!(read::<Paper>(), described(PAPER));
         assert_eq!(read::<FederationAsTyped>(), described(FEDERATION));
         assert_eq!(read::<SiteAsTyped>(), described(SITE));
         assert_eq!(read::<FigureAsTyped>(), described(FIGURE));
+    }
+
+    #[test]
+    fn published_numbers_are_of_leading_scores_and_of_divergences() {
+        let leading = ["kl"].into_iter().chain(Score::shown_in(Prominence::Leading).map(|score| score.name));
+        assert!(PAPER.iter().map(|key| key.name).eq(leading));
+        let drawn = ["kl"].into_iter().chain(Score::shown_in(Prominence::Reproduced).map(|score| score.word));
+        assert!(DRAWN.iter().copied().eq(drawn) && DRAWN.contains(&"coverage"));
+        let published = |score: &str| {
+            let table: toml::Table = toml::from_str(&format!("{score} = {{ pvi = {{ A = 0.5 }} }}")).unwrap();
+            validate(&table, PAPER, &Registry::standard()).into_iter().map(|conflict| conflict.key).collect::<Vec<_>>()
+        };
+        assert!(published("accuracy").is_empty() && published("kl").is_empty());
+        assert_eq!(published("acuracy"), ["acuracy"]);
     }
 }
