@@ -177,13 +177,9 @@ const LINE: &[Key] = &[
 
 const FIGURE: &[Key] = &[
     Key::new("along", ValueKind::Text, "\"epsilon\"").about("what is on the horizontal axis"),
-    Key::new(
-        "score",
-        ValueKind::Word(DRAWN),
-        "\"log-likelihood\"",
-    )
-    .about("what is on the vertical axis")
-    .otherwise(Otherwise::Word(DIVERGENCE)),
+    Key::new("score", ValueKind::Word(DRAWN), "\"log-likelihood\"")
+        .about("what is on the vertical axis")
+        .otherwise(Otherwise::Word(DIVERGENCE)),
     Key::new("range", ValueKind::Numbers { length: 2 }, "[-0.5, -0.3]")
         .about("least and largest score that is drawn")
         .optional(),

@@ -3,8 +3,8 @@
 use super::super::observer::Piece;
 use super::super::posterior::Marginals;
 use super::*;
-use inference::public::PublicNumbers;
 use inference::Score;
+use inference::public::PublicNumbers;
 use inference::results::{ClientSummary, CurvePoint, DataSummary};
 use inference::warning::{Code, Warning};
 use inference::{InputLayout, Observer, Record};
