@@ -8,7 +8,7 @@ use inference::plan::plan;
 use inference::settings::{Aggregator, Local, Noise, Promise, Rounds, Schedule};
 use inference::solve::{Clear, Descend, Perturb};
 use inference::warning::public::{
-    ServedPosterior, approaches, clip_out_of_scale, few_draws, moves, of_plan, of_served,
+    ServedPosterior, approaches, clip_out_of_scale, few_draws, moves, of_plan, of_plan_without_rows, of_served,
 };
 use inference::warning::{Code, PublicWarnings};
 use privacy::{Epsilon, NoiseMultiplier};
@@ -77,6 +77,9 @@ fn an_epsilon_over_ten_and_rounds_beyond_the_budget_are_warned_of() {
     assert!(planned(&optimised(given, 3)).is_empty());
     assert_eq!(planned(&optimised(given, 100_000)), [Code::TooManyRounds], "the budget ends before");
     assert_eq!(planned(&optimised(of(0.01), 400)), [Code::TooManyRounds], "noise over all rows together");
+    let drowned = optimised(of(0.01), 400);
+    let undeclared = of_plan_without_rows(&drowned, &plan(&drowned, &[1, 1, 1], 5).unwrap());
+    assert!(undeclared.iter().next().is_none(), "rows that are not declared are compared with nothing");
     assert_eq!(planned(&open(natural(2), 10_001)), [Code::TooManyRounds], "a week of rounds");
     assert!(planned(&open(natural(2), 10_000)).is_empty());
 }

@@ -14,7 +14,7 @@ use inference::Schema;
 use inference::plan::{ClientPlan, MethodPlan, PlannedStage, plan, seed_bytes};
 use inference::results::SecureSumResult;
 use inference::settings::{Aggregator, Claim, Noise, Promise, SecureNoise, SecureSumSettings};
-use inference::warning::public::{clip_out_of_scale, of_plan};
+use inference::warning::public::{clip_out_of_scale, of_plan, of_plan_without_rows};
 use inference::warning::{Code, Warning};
 use privacy::{Adjacency, Sampling, Unit};
 use serde::Serialize;
@@ -165,7 +165,8 @@ impl Forecast {
     /// What the plan of each method warns of, by its code; δ and private numbers of rows have lines of their own.
     pub(crate) fn coded(&self) -> Vec<String> {
         let of = |(method, plan): &(Method, MethodPlan)| {
-            let planned = of_plan(method, plan);
+            let with_rows = self.sites.basis.has_rows();
+            let planned = if with_rows { of_plan(method, plan) } else { of_plan_without_rows(method, plan) };
             let planned =
                 planned.iter().filter(|w| matches!(w.code, Code::LargeEpsilon | Code::TooManyRounds)).cloned();
             let clip = self.typical.and_then(|typical| clip_out_of_scale(method, typical));
@@ -214,10 +215,10 @@ impl Forecast {
             rows.push(row("messages", self.messages(method, plan)));
         }
         rows.push(row("", ""));
-        rows.push(row("suggested", format!("{}: {}", self.guidance.algorithm, self.guidance.settings)));
+        rows.push(row("suggested", format!("algorithm = {:?}, {}", self.guidance.algorithm, self.guidance.settings)));
         let papers = &self.guidance.papers;
         let aggregator = if papers.aggregator { " with an aggregator" } else { "" };
-        rows.push(row("the papers", format!("{}{aggregator}, because {}", papers.solver, papers.why)));
+        rows.push(row("literature", format!("{}{aggregator}, because {}", papers.solver, papers.why)));
         rows.push(row("", "(Heikkilä et al. 2022, section 5)"));
         rows.extend(self.notes.iter().map(|text| row("note", text.clone())));
         rows.extend(self.warnings().into_iter().map(|text| row("warning", text)));

@@ -86,8 +86,14 @@ fn noise_aware(study: &Study, sites: &Sites, schema: Option<&Schema>, trusted: b
     let rows: u64 = sites.rows.iter().sum();
     let shared = if trusted { 1.0 } else { (sites.rows.len() as f64).sqrt() };
     let epsilon = study.methods.iter().find_map(|method| method.promise.as_ref()).map(|promise| promise.epsilon.get());
-    let small = sites.basis.has_rows() && epsilon.is_some_and(|e| rows as f64 / shared * e < ENOUGH_BUDGET);
-    let (half, divided, why) = if small { (0.5, " / 2", "; rows · ε is under 1500") } else { (1.0, "", "") };
+    let budget = epsilon.filter(|_| sites.basis.has_rows()).map(|epsilon| rows as f64 / shared * epsilon);
+    let (half, divided, why) = match budget.filter(|budget| *budget < ENOUGH_BUDGET) {
+        Some(budget) => {
+            let of = if trusted { "rows · ε" } else { "rows · ε / √clients" };
+            (0.5, " / 2", format!("; {of} is {budget:.0}, under {ENOUGH_BUDGET}"))
+        }
+        None => (1.0, "", String::new()),
+    };
     let clip = half * (k as f64).sqrt();
     let usual = if trusted { 0.25 } else { 0.15 };
     let most = 4.0 / k as f64;

@@ -145,8 +145,8 @@ pub(crate) fn span(numbers: &[u64]) -> String {
 fn fault(study: &Study, path: &str, message: &str) -> Fault {
     let hint = match &study.partition {
         Partition::Column { column, .. } => format!(
-            "under [data] add declared_rows = [N, N]: the rows of each {column}, in the order of their names; a total, \
-             declared_rows = N, is enough for a method whose batch and δ do not go by rows"
+            "under [data] add declared_rows = [N, N]: the rows of each {column}, in alphabetical order of the names; a total, \
+             declared_rows = N, is enough for a method whose batch size and δ do not depend on row counts"
         ),
         _ => {
             "under [data] add declared_rows = N, the rows of all clients together, or a list with those of each".into()

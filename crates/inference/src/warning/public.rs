@@ -55,7 +55,14 @@ pub fn of_served(served: &ServedPosterior<'_>) -> PublicWarnings {
 
 /// Warnings about a method as it is planned for declared numbers.
 pub fn of_plan(method: &Method, plan: &MethodPlan) -> PublicWarnings {
-    let all = [large_epsilon(method), too_many_rounds(method, plan), private_row_counts(method), loose_delta(plan)];
+    let rounds = too_many_rounds(method, plan).or_else(|| drowned_rounds(method, plan));
+    let all = [large_epsilon(method), rounds, private_row_counts(method), loose_delta(plan)];
+    PublicWarnings::of(all.into_iter().flatten())
+}
+
+/// The same where the rows of each client are not declared: what would compare noise or δ with them is left out.
+pub fn of_plan_without_rows(method: &Method, plan: &MethodPlan) -> PublicWarnings {
+    let all = [large_epsilon(method), too_many_rounds(method, plan), private_row_counts(method)];
     PublicWarnings::of(all.into_iter().flatten())
 }
 
@@ -154,13 +161,23 @@ fn too_many_rounds(method: &Method, plan: &MethodPlan) -> Option<Warning> {
     } else if made > patience {
         (format!("{made} rounds are planned"), format!("a server and its sites seldom make more than {patience}"))
     } else {
-        let noise = drowned(method, plan)?;
-        let what = format!(
-            "with {made} rounds each release has the noise multiplier {noise:.0}: more than all rows together can say"
-        );
-        (what, "fewer rounds leave more of the budget to each".to_owned())
+        return None;
     };
     Some(Warning { code: Code::TooManyRounds, what, hint })
+}
+
+/// So many rounds that the noise of each outweighs all rows together.
+fn drowned_rounds(method: &Method, plan: &MethodPlan) -> Option<Warning> {
+    let noise = drowned(method, plan)?;
+    Some(Warning {
+        code: Code::TooManyRounds,
+        what: format!(
+            "with {} rounds each release has the noise multiplier {noise:.0}, so its noise is larger than the sum of all \
+             clipped rows can be",
+            plan.rounds
+        ),
+        hint: "use fewer rounds, so that each gets more of the budget".into(),
+    })
 }
 
 /// The noise multiplier where sums of clipped rows are smaller than their own noise, however their rows agree.
