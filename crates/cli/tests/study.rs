@@ -184,9 +184,9 @@ method      PVI
 does        pvi, clear, sequential, 10 rounds, damping 0.4
 messages    100 of 1744 bytes
 
-suggested   noise-aware: schedule = \"synchronous\", rounds = 15, clip = 3.9 (√15: each row has 15 non-zero inputs); an \
+suggested   algorithm = \"noise-aware\", schedule = \"synchronous\", rounds = 15, clip = 3.9 (√15: each row has 15 non-zero inputs); an \
 aggregator if there is one
-the papers  dp-optimisation, because a typical client has 1172 training rows, enough for DP optimisation to do well, \
+literature  dp-optimisation, because a typical client has 1172 training rows, enough for DP optimisation to do well, \
 whatever the model and the number of clients
             (Heikkilä et al. 2022, section 5)
 ";
@@ -215,6 +215,15 @@ fn unknown_keys_and_words_are_answered_with_the_nearest() {
     refused("loose", &changed("epsilon = 1.0", "epsilon = \"1\""), "S001", "privacy =", "for example epsilon = 1.0");
     refused("kind", &changed("rounds = 20", "rounds = \"many\""), "S001", "rounds =", "until-spent");
     refused("missing", &changed("clip = 2.0, ", ""), "S001", "privacy =", "clip");
+}
+
+#[test]
+fn who_is_protected_is_not_guessed_from_letters() {
+    let text = changed("unit = \"example\"", "unit = \"patient\"");
+    refused("patient", &text, "S002", "unit = ", "one row, or all rows of a client");
+    let file = Temporary::new("unit", &text);
+    let said = String::from_utf8(posterity(&["check", file.path()]).stderr).unwrap();
+    assert!(!said.contains("did you mean"), "{said}");
 }
 
 #[test]

@@ -10,6 +10,9 @@ use super::{Conflict, Entry, Key, Registered, Registry, STRAY, UNKNOWN, UNREADAB
 use crate::data::nearest;
 use toml::{Table, Value};
 
+/// The key that says who is protected.
+const UNIT: &str = "unit";
+
 /// Everything that is wrong with a table: unknown keys, missing ones, values outside their range,
 /// names that nobody has.
 ///
@@ -148,7 +151,8 @@ fn value_conflicts(key: &Key, value: &Value, registry: &Registry) -> Vec<Conflic
         return Vec::new();
     }
     let near = match (&key.kind, value) {
-        (ValueKind::Word(words), Value::String(word)) => nearest(word, words.iter().copied()),
+        // Who is protected is not guessed from letters: "patient" is near "client", which is a whole site.
+        (ValueKind::Word(words), Value::String(word)) if key.name != UNIT => nearest(word, words.iter().copied()),
         _ => None,
     };
     let code = match (&key.kind, value) {
