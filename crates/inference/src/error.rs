@@ -40,7 +40,7 @@ pub enum DataError {
         hint: String,
     },
     /// A cell outside the schema.
-    #[error("line {line}, column `{column}`: found `{found}`, expected {expected}")]
+    #[error("line {line}, column `{column}`: found {}, expected {expected}", cell(found))]
     Cell {
         /// Line of the file, counted from one.
         line: u64,
@@ -87,6 +87,11 @@ pub enum DataError {
         /// What is possible.
         hint: String,
     },
+}
+
+/// A cell in a message: its text between marks, or that there is none.
+fn cell(found: &str) -> String {
+    if found.is_empty() { "an empty cell".to_owned() } else { format!("`{found}`") }
 }
 
 impl DataError {

@@ -196,7 +196,7 @@ fn refuse_number(place: CellPlace<'_>, numeric: &Numeric, cell: &str) -> Result<
     } else if missing {
         "say in the schema what a missing cell is: missing = \"flag\", or missing = { fill = value }"
     } else {
-        "mend the cell, or leave it empty and say in the schema what a missing cell is: missing = \"flag\""
+        "correct the cell, or leave it empty and say in the schema what a missing cell is: missing = \"flag\""
     };
     Err(refuse(place, cell, "a finite number".into(), hint.into()))
 }
@@ -206,7 +206,7 @@ fn refuse_level(place: CellPlace<'_>, levels: &[String], cell: &str) -> DataErro
     let hint = match nearest(cell, levels.iter().map(String::as_str)) {
         Some(level) if !cell.is_empty() => format!("did you mean `{level}`? Otherwise add the level to the schema"),
         _ if is_missing(cell) => "say in the schema that a missing cell is a level: missing = \"level\"".into(),
-        _ => "mend the cell, or add the level to the schema".into(),
+        _ => "correct the cell, or add the level to the schema".into(),
     };
     refuse(place, cell, one_of(levels), hint)
 }
@@ -219,7 +219,7 @@ fn refuse_outcome(place: CellPlace<'_>, kind: &OutcomeKind, cell: &str) -> DataE
         OutcomeKind::Classes(levels) => refuse_level(place, levels, cell),
         OutcomeKind::Number(numeric) => {
             let (low, high) = numeric.bounds.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-            let hint = "mend the cell, or widen the outcome's bounds in the schema";
+            let hint = "correct the cell, or widen the outcome's bounds in the schema";
             refuse(place, cell, format!("a number between {low} and {high}"), hint.into())
         }
     }
@@ -227,7 +227,7 @@ fn refuse_outcome(place: CellPlace<'_>, kind: &OutcomeKind, cell: &str) -> DataE
 
 /// The error of one cell.
 fn refuse(place: CellPlace<'_>, found: &str, expected: String, hint: String) -> DataError {
-    let found = if found.is_empty() { "nothing".into() } else { found.chars().take(60).collect() };
+    let found = found.chars().take(60).collect();
     DataError::Cell { line: place.line, column: place.column.to_owned(), found, expected, hint }
 }
 

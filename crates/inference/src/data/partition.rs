@@ -134,7 +134,7 @@ fn by_value(column: &str, table: &Encoded, train: &[usize]) -> Result<Vec<Dealt>
         return Err(DataError::Cell {
             line: table.line(row),
             column: column.to_owned(),
-            found: if values[row].is_empty() { "nothing".to_owned() } else { values[row].clone() },
+            found: values[row].clone(),
             expected: "the name of the client that the row belongs to".to_owned(),
             hint: "fill in the cell, or take the row out of the file".to_owned(),
         });
@@ -354,11 +354,11 @@ mod tests {
         assert_eq!(clients, expected.map(|(name, rows)| (name.to_owned(), rows)));
         let error = by_site.clients(&table, &[0, 1, 3, 4, 6], 0).unwrap_err();
         assert!(error.to_string().contains("client `s2`"), "{error}");
-        for (cell, found) in [("", "nothing"), ("?", "?")] {
+        for (cell, found) in [("", "an empty cell"), ("?", "`?`")] {
             let mut unnamed = table.clone();
             unnamed.columns.get_mut("site").unwrap()[4] = cell.to_owned();
             let error = by_site.clients(&unnamed, &[0, 1, 3, 5, 6], 0).unwrap_err();
-            assert!(error.to_string().starts_with(&format!("line 6, column `site`: found `{found}`")), "{error}");
+            assert!(error.to_string().starts_with(&format!("line 6, column `site`: found {found}")), "{error}");
         }
         assert_eq!(Partition::Even { clients: 7 }.clients(&table, &[0, 1, 2, 3, 4, 5, 6], 0).unwrap().len(), 7);
     }

@@ -194,7 +194,7 @@ pub(super) fn names(lines: &mut Lines<'_>) -> Result<Vec<String>, DataError> {
             [(';', "`;`"), ('\t', "a tab"), ('|', "`|`")].into_iter().find(|(c, _)| only.contains(*c))
     {
         let first = only.split(separator).next().unwrap_or("");
-        return broken(format!("the columns are set apart by {word} (after `{first}`), expected commas"));
+        return broken(format!("the columns are separated by {word} (after `{first}`), expected commas"));
     }
     for (place, name) in header.iter().enumerate() {
         if header[..place].contains(name) {
@@ -378,15 +378,15 @@ mod tests {
     fn a_strict_reader_names_line_column_and_what_was_meant() {
         for (line, column, found, hint) in [
             ("a,sixty,north,2,80,1,yes", "age", "sixty", "missing = \"flag\""),
-            ("a,NaN,north,2,80,1,yes", "age", "NaN", "mend"),
-            ("a,60,north,-inf,80,1,yes", "dose", "-inf", "mend"),
-            ("a,60,north,1e999,80,1,yes", "dose", "1e999", "mend"),
+            ("a,NaN,north,2,80,1,yes", "age", "NaN", "correct"),
+            ("a,60,north,-inf,80,1,yes", "dose", "-inf", "correct"),
+            ("a,60,north,1e999,80,1,yes", "dose", "1e999", "correct"),
             ("a,60,nort,2,80,1,yes", "ward", "nort", "did you mean `north`"),
-            ("a,60,north,2,,1,yes", "pulse", "nothing", "{ fill = value }"),
-            ("a,60,north,2,80,,yes", "sex", "nothing", "missing = \"level\""),
+            ("a,60,north,2,,1,yes", "pulse", "", "{ fill = value }"),
+            ("a,60,north,2,80,,yes", "sex", "", "missing = \"level\""),
             ("a,60,north,2,80,2,yes", "sex", "2", "add the level"),
             ("a,60,north,2,80,1,Yes", "y", "Yes", "did you mean `yes`"),
-            ("a,60,north,2,80,1,", "y", "nothing", "drop"),
+            ("a,60,north,2,80,1,", "y", "", "drop"),
         ] {
             let error = encoded(&format!("{LINE}{line}\n{LINE}"), RowReading::Strict).unwrap_err();
             let DataError::Cell { line: 3, column: c, found: f, .. } = &error else { panic!("{error:?}") };
@@ -438,7 +438,7 @@ mod tests {
         assert_eq!(found, encoded(LINE, RowReading::Strict).unwrap());
         let refused = |bytes: &[u8]| read(bytes, &schema, true, &[], RowReading::Strict).unwrap_err();
         let semicolons = refused(format!("{HEADER}{LINE}").replace(',', ";").as_bytes()).to_string();
-        assert!(semicolons.contains("set apart by `;`"), "{semicolons}");
+        assert!(semicolons.contains("separated by `;`"), "{semicolons}");
         assert!(refused(b"PK\x03\x04...").to_string().contains("spreadsheet"));
         assert_eq!(header(&b"PKID,x\n"[..]).unwrap(), ["PKID", "x"], "found by review: a column is no archive");
         assert_eq!(header(&b"PK"[..]).unwrap(), ["PK"]);
@@ -556,7 +556,7 @@ mod tests {
         assert_eq!(table, encoded(LINE, RowReading::Strict).unwrap());
         for (separator, named) in [(";", "`;`"), ("\t", "a tab"), ("|", "`|`")] {
             let error = header(HEADER.replace(',', separator).as_bytes()).unwrap_err();
-            assert!(error.to_string().contains(&format!("set apart by {named} (after `site`)")), "{error}");
+            assert!(error.to_string().contains(&format!("separated by {named} (after `site`)")), "{error}");
         }
     }
 
