@@ -69,6 +69,9 @@ pub enum Code {
     /// Something public goes by numbers of rows that are private.
     #[serde(rename = "W011")]
     PrivateRowCounts,
+    /// Numbers of the rows are far from the schema's bounds, centre or scale.
+    #[serde(rename = "W012")]
+    OffScale,
     /// δ is not under one over the number of rows.
     #[serde(rename = "S014")]
     LooseDelta,
@@ -79,7 +82,7 @@ pub enum Code {
 
 impl Code {
     /// All codes.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Earlier,
         Self::BehindConstant,
         Self::StillMoving,
@@ -92,6 +95,7 @@ impl Code {
         Self::LargeEpsilon,
         Self::TooManyRounds,
         Self::PrivateRowCounts,
+        Self::OffScale,
         Self::LooseDelta,
         Self::NotConverged,
     ];
@@ -111,6 +115,7 @@ impl Code {
             Self::LargeEpsilon => "W009",
             Self::TooManyRounds => "W010",
             Self::PrivateRowCounts => "W011",
+            Self::OffScale => "W012",
             Self::LooseDelta => "S014",
             Self::NotConverged => "S017",
         }
@@ -124,6 +129,7 @@ impl Code {
             | Self::RowsDiffer
             | Self::SmallSite
             | Self::CutOff
+            | Self::OffScale
             | Self::NotConverged => WarningSource::Rows,
             Self::StillMoving
             | Self::FewDraws

@@ -8,7 +8,7 @@ use super::meant::Study;
 use super::posterior::{Intercepts, Marginals, OwnIntercept};
 use super::state::Finished;
 use crate::clock::cpu_seconds;
-use crate::datasets;
+use crate::datasets::{self, DataSource};
 use crate::digits::hexadecimal;
 use crate::error::StudyError;
 use crate::load::Folders;
@@ -19,8 +19,8 @@ use inference::results::{ClientSummary, DataSummary};
 use inference::warning::Warning;
 use inference::warning::rows::{self, LastLine};
 use inference::{
-    Encoded, Federation, Fits, Gaussian, Method, Model, Observer, OutcomeKind, Partition, Record, Schema, Simulation,
-    SiteIntercept, Split,
+    Encoded, Federation, Fits, Gaussian, Kind, Method, Model, Observer, OutcomeKind, Partition, Record, Schema,
+    Simulation, SiteIntercept, Split,
 };
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -45,6 +45,8 @@ pub(crate) struct Simulator {
     fits: Arc<Fits>,
     /// Whether the file seems to have been cut off.
     cut_off: Option<Warning>,
+    /// Whether the numbers of some columns are far from the schema's.
+    off_scale: Option<Warning>,
 }
 
 impl Simulator {
@@ -54,13 +56,14 @@ impl Simulator {
         let source = datasets::open(&study.data.source, study.data.schema.as_deref(), folders)?;
         let (split, partition) = (study.data.split.clone(), study.partition.clone());
         let keep: Vec<&str> = [split.column(), partition.column()].into_iter().flatten().collect();
-        columns::check(study, &source.schema)?;
+        columns::Columns::of(study, folders)?;
         let table = source.read(study.model.intercept, &keep)?;
         let first_seed = study.seeds.first().copied().unwrap_or(1);
         let encoded_scores = study.data.scores_in == ScoresIn::Encoded;
         let digest = Sha256::new().chain_update(&source.csv).chain_update(&source.schema_text).finalize();
         let opened = Self {
             cut_off: cut_off(&source.csv, &table, &partition),
+            off_scale: off_scale(&source)?,
             digest: digest.into(),
             source: source.name,
             schema: source.schema_text,
@@ -130,7 +133,7 @@ impl Engine for Simulator {
     }
 
     fn warnings(&self) -> Vec<Warning> {
-        self.cut_off.iter().cloned().collect()
+        self.cut_off.iter().chain(&self.off_scale).cloned().collect()
     }
 
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, StudyError> {
@@ -155,6 +158,13 @@ impl Engine for Simulator {
             costs: self.costs.clone(),
         })
     }
+}
+
+/// A warning where the numbers of some columns are far from the schema's bounds, centre or scale.
+fn off_scale(source: &DataSource) -> Result<Option<Warning>, StudyError> {
+    let numbers = source.schema.columns().iter().filter(|column| matches!(column.kind, Kind::Numeric(_)));
+    let names: Vec<&str> = numbers.map(|column| column.name.as_str()).collect();
+    Ok(rows::off_scale(&source.read(false, &names)?, &source.schema))
 }
 
 /// A warning where the file has no line break at its end and its last row is the only one of its site: a name that was cut off

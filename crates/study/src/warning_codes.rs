@@ -8,14 +8,14 @@ pub(crate) const ALL: &[CodeEntry] = &[
         code: "W000",
         title: "a warning of an earlier version (a warning)",
         text: "The results were written by a version whose warnings had no codes. The text is shown as it was written.\n\
-               WarningSource: unknown, so it is treated as read from rows. Exit code 0.",
+               Source: unknown, so it is treated as read from rows. Exit code 0.",
     },
     CodeEntry {
         code: "W001",
         title: "the method is worse than the constant prediction (a warning)",
         text: "On held-out rows the method has a lower mean log-likelihood than predicting the same for all rows without\n\
                using any input. Such a method is never marked as best. The usual cause is too much noise for the amount of\n\
-               data: use a larger ε, fewer rounds, more rows or an aggregator. WarningSource: rows. Shown in simulations only.\n\
+               data: use a larger ε, fewer rounds, more rows or an aggregator. Source: rows. Shown in simulations only.\n\
                Exit code 0.",
     },
     CodeEntry {
@@ -23,7 +23,7 @@ pub(crate) const ALL: &[CodeEntry] = &[
         title: "the served mean still moved in the last round (a warning)",
         text: "In the last round some posterior mean moved by more than a tenth of its standard deviation, so one more\n\
                round would have given a different answer. There were too few rounds, or the noise keeps moving the mean:\n\
-               use more rounds, a smaller damping, or serve the mean of the last rounds (readout.average). WarningSource: public,\n\
+               use more rounds, a smaller damping, or serve the mean of the last rounds (readout.average). Source: public,\n\
                since it follows from released values. Exit code 0.",
     },
     CodeEntry {
@@ -33,7 +33,7 @@ pub(crate) const ALL: &[CodeEntry] = &[
                worth fewer than ten independent ones. Their mean and standard deviation describe where the chain was, not\n\
                the posterior; standard deviations of 5e-7 have been observed. No Gaussian is served: its file in\n\
                `posterior/` has no numbers, and predictions refuse it with this code. Use smaller steps, longer\n\
-               chains, or a larger ε. WarningSource: public, since draws are released. Exit code 0 as a warning of a run;\n\
+               chains, or a larger ε. Source: public, since draws are released. Exit code 0 as a warning of a run;\n\
                a prediction ends with exit code 2.",
     },
     CodeEntry {
@@ -42,20 +42,20 @@ pub(crate) const ALL: &[CodeEntry] = &[
         text: "A posterior mean is more than four prior standard deviations from 0, so the prior affects the answer more\n\
                than it should. The most common cause is an input in raw units: give it a scale of about its standard\n\
                deviation in the schema. Otherwise the prior is too narrow: use a smaller precision under [model] prior.\n\
-               WarningSource: public. Exit code 0.",
+               Source: public. Exit code 0.",
     },
     CodeEntry {
         code: "W005",
         title: "the number of rows differs from the declared one (a warning)",
         text: "Noise, batch sizes and δ are planned for the declared number of rows, and the file has a different number.\n\
-               Declare the number in the file, or check that it is the right file. WarningSource: rows. Shown in simulations, and\n\
+               Declare the number in the file, or check that it is the right file. Source: rows. Shown in simulations, and\n\
                locally by the check of a site's file against declared rows; an agent does not report it. Exit code 0.",
     },
     CodeEntry {
         code: "W006",
         title: "a site has fewer than ten rows (a warning)",
         text: "The noise of such a site outweighs its contribution, and one row is at least a tenth of its data. Merge it\n\
-               with another site, or check that its file is complete. WarningSource: rows. Shown in simulations, and locally at a\n\
+               with another site, or check that its file is complete. Source: rows. Shown in simulations, and locally at a\n\
                site by the check of its file; an agent does not report it. Exit code 0.",
     },
     CodeEntry {
@@ -63,7 +63,7 @@ pub(crate) const ALL: &[CodeEntry] = &[
         title: "the file seems to be truncated (a warning)",
         text: "The last line has no line break and does not match the schema; or, where sites are the values of a column,\n\
                it is the only row of its site. An interrupted copy ends like this, and a truncated name looks like a site\n\
-               that does not exist. Compare the file with the original. WarningSource: rows. Shown in simulations, and locally at\n\
+               that does not exist. Compare the file with the original. Source: rows. Shown in simulations, and locally at\n\
                a site by the check of its file; an agent does not report it. Exit code 0.",
     },
     CodeEntry {
@@ -71,28 +71,37 @@ pub(crate) const ALL: &[CodeEntry] = &[
         title: "the clip is far from what the schema's ranges imply (a warning)",
         text: "The schema's centres, scales and bounds imply the size of a typical row's gradient. A clip more than ten\n\
                times larger adds noise for gradients that never occur; a clip more than ten times smaller cuts almost every\n\
-               row. The message has the implied size. WarningSource: public, since no row is read. Exit code 0.",
+               row. The message has the implied size. Source: public, since no row is read. Exit code 0.",
     },
     CodeEntry {
         code: "W009",
         title: "ε is over 10 (a warning)",
         text: "A release with privacy loss ε can change the odds of any guess about a row by a factor of e^ε: at ε = 10\n\
                that is 22,026. A larger ε guarantees little. Use an ε of at most 10; values of at most 1 are a strong\n\
-               guarantee. WarningSource: public. Exit code 0.",
+               guarantee. Source: public. Exit code 0.",
     },
     CodeEntry {
         code: "W010",
         title: "too many rounds for the budget, or for a run (a warning)",
         text: "With a given noise multiplier the budget ends before the rounds do; or so many rounds share the budget that\n\
                the noise of each outweighs all rows together; or there are more than 10,000 rounds (ten million draws of\n\
-               chains), which take a week at one round a minute. Use fewer rounds. WarningSource: public. Exit code 0.",
+               chains), which take a week at one round a minute. Use fewer rounds. Source: public. Exit code 0.",
     },
     CodeEntry {
         code: "W011",
         title: "a public setting depends on private row counts (a warning)",
         text: "Under add-remove the number of rows of a site is private, but a sampling rate, a weight or δ of this method\n\
                depends on it. The guarantee holds for the declared numbers, which may be approximate; a simulation declares\n\
-               the true ones. WarningSource: public. Exit code 0.",
+               the true ones. Source: public. Exit code 0.",
+    },
+    CodeEntry {
+        code: "W012",
+        title: "the schema's numbers do not fit a column (a warning)",
+        text: "More than a quarter of a column's numbers lie outside the schema's bounds, so that clamping removes what they\n\
+               say; or its values after centre and scale are ten times larger than usual, so that clipping cuts almost every\n\
+               row. Often a unit is wrong. Correct bounds, centre and scale from a code book or common knowledge, not from\n\
+               these rows. Source: rows. Shown in simulations, and locally at a site by `posterity agent check`; an agent does\n\
+               not report it. Exit code 0.",
     },
 ];
 

@@ -3,8 +3,8 @@
 use crate::failure::Failure;
 use crate::terminal;
 use inference::warning::Warning;
-use inference::warning::rows::{LastLine, cut_off, rows_differ, small_sites};
-use inference::{DataError, RowReading, Schema, header, read};
+use inference::warning::rows::{LastLine, cut_off, off_scale, rows_differ, small_sites};
+use inference::{DataError, Kind, RowReading, Schema, header, read};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,6 +37,8 @@ struct FileFindings {
     last_is_wrong: bool,
     /// Rows that the study declares for this site.
     declared: Option<u64>,
+    /// Whether numbers are far from the schema's bounds, centre or scale.
+    off_scale: Option<Warning>,
 }
 
 /// What an agent would make of a file. Problems of cells are told and are no error: an agent maps such a cell to a legal
@@ -47,13 +49,15 @@ pub(crate) fn text(data: &Path, schema: &Path, declared: Option<u64>, json: bool
     let in_schema = |error| Failure::data(schema.display().to_string(), error);
     let in_data = |error| Failure::data(data.display().to_string(), error);
     let meant = Schema::from_toml(&schema_text).map_err(in_schema)?;
+    let numbers = meant.columns().iter().filter(|column| matches!(column.kind, Kind::Numeric(_)));
+    let numbers: Vec<&str> = numbers.map(|column| column.name.as_str()).collect();
     // What this refuses, an agent would refuse.
-    read(&bytes[..], &meant, true, &[], RowReading::Lenient).map_err(in_data)?;
+    let table = read(&bytes[..], &meant, true, &numbers, RowReading::Lenient).map_err(in_data)?;
     let names = header(&bytes[..]).map_err(in_data)?;
     let unnamed: Vec<String> = names.into_iter().filter(|name| !meant.names(name)).collect();
     let strict = Schema::from_toml(&ignoring(&schema_text, &unnamed)).map_err(in_schema)?;
     let text = unzipped(&bytes).map_err(|source| Failure::file("cannot read", data, source))?;
-    let found = FileFindings { unnamed, declared, ..look(&text, &strict) };
+    let found = FileFindings { unnamed, declared, off_scale: off_scale(&table, &meant), ..look(&text, &strict) };
     Ok(if json { format!("{}\n", found.object()) } else { found.words() })
 }
 
@@ -126,7 +130,7 @@ impl FileFindings {
     fn warnings(&self) -> Vec<Warning> {
         let declared = self.declared.and_then(|declared| rows_differ("this site", declared, self.rows));
         let last = LastLine { ended: self.ended, fits: !self.last_is_wrong, alone: false };
-        let all = [declared, small_sites([("the file", self.rows)]), cut_off(last, None)];
+        let all = [declared, small_sites([("the file", self.rows)]), cut_off(last, None), self.off_scale.clone()];
         all.into_iter().flatten().collect()
     }
 

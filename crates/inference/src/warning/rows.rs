@@ -3,9 +3,19 @@
 use super::{Code, Warning};
 use crate::comparison::Comparison;
 use crate::score::MAIN;
+use crate::{Encoded, Kind, Numeric, Schema};
 
 /// Rows under which a site is called small: with fewer, one row is a tenth of everything that the site can say.
 pub const FEW_ROWS: u64 = 10;
+
+/// The largest share of a column's numbers that may lie outside the schema's bounds.
+const MOST_OUTSIDE: f64 = 0.25;
+
+/// The largest root mean square of an input: centred and scaled values have about 1.
+const LARGEST_INPUT: f64 = 10.0;
+
+/// Columns that one warning describes.
+const MOST_COLUMNS: usize = 3;
 
 /// A method that is behind the constant answer ([`crate::comparison::behind_constant`]).
 pub fn behind_constant(compared: &Comparison) -> Option<Warning> {
@@ -51,6 +61,40 @@ pub fn small_sites<'a>(sites: impl IntoIterator<Item = (&'a str, u64)>) -> Optio
     })
 }
 
+/// Columns whose numbers are far from the schema's bounds, centre or scale, in one warning.
+///
+/// The table keeps the columns of the schema's numbers as text; a column that it does not keep is passed over.
+pub fn off_scale(table: &Encoded, schema: &Schema) -> Option<Warning> {
+    let found = schema.columns().iter().filter_map(|column| match &column.kind {
+        Kind::Numeric(numeric) => off_scale_column(&column.name, numeric, table.column(&column.name).ok()?),
+        _ => None,
+    });
+    let found: Vec<String> = found.collect();
+    let rest = found.len().saturating_sub(MOST_COLUMNS);
+    let more = if rest > 0 { format!("; {rest} more columns are like these") } else { String::new() };
+    (!found.is_empty()).then(|| Warning {
+        code: Code::OffScale,
+        what: found.iter().take(MOST_COLUMNS).cloned().collect::<Vec<_>>().join("; ") + &more,
+        hint: "check the units, and correct bounds, centre and scale in the schema from public knowledge".into(),
+    })
+}
+
+fn off_scale_column(name: &str, numeric: &Numeric, cells: &[String]) -> Option<String> {
+    let values: Vec<f64> = cells.iter().filter_map(|cell| cell.parse().ok()).filter(|x: &f64| x.is_finite()).collect();
+    let share = |count: usize| count as f64 / values.len() as f64;
+    if let Some((low, high)) = numeric.bounds {
+        let outside = share(values.iter().filter(|value| !(low..=high).contains(*value)).count());
+        if outside > MOST_OUTSIDE {
+            let percent = 100.0 * outside;
+            return Some(format!("{percent:.0} % of `{name}` lies outside its bounds [{low}, {high}] and is clamped"));
+        }
+    }
+    let squares: f64 = values.iter().map(|value| numeric.encode(*value).powi(2)).sum();
+    let size = (squares / values.len() as f64).sqrt();
+    (size > LARGEST_INPUT)
+        .then(|| format!("`{name}` is about {size:.0} after centre and scale (root mean square), where 1 is usual"))
+}
+
 /// The last line of a table, as far as it shows whether the file is whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastLine {
@@ -90,6 +134,30 @@ mod tests {
     fn rows_that_are_declared_and_found_are_compared() {
         assert_eq!(rows_differ("all sites", 10, 10), None);
         assert!(rows_differ("all sites", 11, 10).unwrap().what.contains("11 rows are declared for all sites, and 10"));
+    }
+
+    #[test]
+    fn numbers_far_from_bounds_or_scale_are_told_by_column() {
+        let warned = |age: &str, ages: &[&str]| {
+            let text = format!(
+                "outcome = {{ column = \"y\", levels = [\"0\", \"1\"] }}\ncolumn = [{{ name = \"age\", kind = \"numeric\", {age} }}]"
+            );
+            let schema = Schema::from_toml(&text).unwrap();
+            let rows: String = ages.iter().map(|age| format!("{age},1\n")).collect();
+            let csv = format!("age,y\n{rows}");
+            let table = crate::read(csv.as_bytes(), &schema, true, &["age"], crate::RowReading::Strict).unwrap();
+            off_scale(&table, &schema).map(|warning| warning.what)
+        };
+        let four = ["40", "55", "60", "70"];
+        assert_eq!(warned("centre = 55, scale = 10, bounds = [50, 80]", &four), None, "a quarter may lie outside");
+        let narrow = warned("centre = 55, scale = 10, bounds = [50, 65]", &four);
+        assert_eq!(narrow.as_deref(), Some("50 % of `age` lies outside its bounds [50, 65] and is clamped"));
+        let raw = warned("centre = 0, scale = 1", &four);
+        assert_eq!(
+            raw.as_deref(),
+            Some("`age` is about 57 after centre and scale (root mean square), where 1 is usual")
+        );
+        assert_eq!(warned("centre = 55, scale = 10, missing = \"flag\"", &["", ""]), None, "no numbers");
     }
 
     #[test]
