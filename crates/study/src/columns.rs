@@ -6,7 +6,7 @@ use crate::datasets;
 use crate::error::StudyError;
 use crate::load::Folders;
 use inference::describe::{Entry, Registered};
-use inference::{Schema, agree};
+use inference::{Schema, agree, nearest};
 use std::io::ErrorKind;
 
 /// Header and schema of a study's data, which agree with each other and with the study.
@@ -32,10 +32,9 @@ impl Columns {
                 (datasets::header_of(&study.data.source, folders)?, schema)
             }
         };
-        let several = study.columns.iter().map(|column| &column.partition);
-        let partitions = std::iter::once(&study.partition).chain(several);
-        let mut keep: Vec<&str> = study.data.split.column().into_iter().collect();
-        keep.extend(partitions.filter_map(|partition| partition.column()));
+        let named = named(study);
+        in_header(study, &header, &named)?;
+        let keep: Vec<&str> = named.iter().map(|(_, column)| *column).collect();
         agree(&header, &schema, &keep).map_err(|error| StudyError::data(study.data.source.as_str(), error))?;
         check(study, &schema)?;
         Ok(Self { header: Some(header.len()), schema })
@@ -49,6 +48,30 @@ impl Columns {
             self.header.map_or_else(String::new, |header| format!("{header} in the header, all in the schema, "));
         format!("{found}{inputs} input{plural}{and}; no row was read")
     }
+}
+
+/// The columns that the study itself names, each with its key: those of the split and of the partitions.
+fn named(study: &Study) -> Vec<(String, &str)> {
+    let split = study.data.split.column().map(|column| (format!("{}.column", study.data.split_key), column));
+    let first = study.partition.column().map(|column| ("partition.column".to_owned(), column));
+    let several = study.columns.iter().enumerate().filter_map(|(at, column)| {
+        column.partition.column().map(|name| (format!("column.{at}.partition.column"), name))
+    });
+    split.into_iter().chain(first).chain(several).collect()
+}
+
+/// Refuses a column of the study that the header lacks, at its line in the study.
+fn in_header(study: &Study, header: &[String], named: &[(String, &str)]) -> Result<(), Fault> {
+    let Some((key, column)) = named.iter().find(|(_, column)| header.iter().all(|name| name != column)) else {
+        return Ok(());
+    };
+    let names = header.iter().map(String::as_str);
+    let hint = match nearest(column, names.clone()) {
+        Some(close) => format!("did you mean `{close}`?"),
+        None => format!("the header has {}", names.collect::<Vec<_>>().join(", ")),
+    };
+    let message = format!("column `{column}` is not in the file {}", study.data.source);
+    Err(StudyText::new(study.file.clone(), &study.text).fault(key, "D004", message, hint))
 }
 
 /// The schema of a study's data, if it is there: a plan can do without.
@@ -77,7 +100,7 @@ pub fn check(study: &Study, schema: &Schema) -> Result<(), StudyError> {
 
 /// Refuses an outcome that the model is not for.
 fn outcome(study: &Study, schema: &Schema) -> Result<(), StudyError> {
-    let (source, settings) = (&study.data.source, &study.model.settings);
+    let settings = &study.model.settings;
     if settings.outcome().takes(schema.classes()) {
         return Ok(());
     }
@@ -92,13 +115,16 @@ fn outcome(study: &Study, schema: &Schema) -> Result<(), StudyError> {
         Some(_) => "kind = \"softmax\" is for more than two levels".to_owned(),
     };
     let names: Vec<&str> = fitting.collect();
-    let message = format!("a {kind} model needs {needs}, and that of {source} {}", found(schema));
-    Err(StudyError::usage(message, format!("{hint}; models are {}", names.join(", "))))
+    let message = format!("a {kind} model needs {needs}, and `{}` {}", schema.outcome().column, found(schema));
+    let hint = format!("{hint}; or describe the outcome otherwise in the schema. Models are {}", names.join(", "));
+    Err(StudyText::new(study.file.clone(), &study.text).fault("model.kind", "C001", message, hint).into())
 }
 
 /// What an outcome is, in words.
 fn found(schema: &Schema) -> String {
-    schema.classes().map_or_else(|| "is a number".to_owned(), |levels| format!("has {levels} levels"))
+    schema
+        .classes()
+        .map_or_else(|| "is a number by the schema".to_owned(), |levels| format!("has {levels} levels by the schema"))
 }
 
 /// Parts of rows that may come and go follow from record ids, so the schema has to name them.

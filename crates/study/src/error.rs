@@ -3,6 +3,7 @@
 use crate::fault::{Fault, Faults};
 use inference::{DataError, RunError};
 use privacy::PrivacyError;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Everything that ends a question about a study without an answer.
@@ -209,6 +210,16 @@ impl StudyError {
             Self::Run(_) => "change the study's method as the message says, then check it again".into(),
             Self::File { action, .. } if action.ends_with("the schema") => {
                 "write one from the header of a table; [data] schema names it in a study".into()
+            }
+            Self::File { action, .. } if action.ends_with("the table") => {
+                "a path after csv: is relative to the folder of the study; check that the file exists and that you may read it"
+                    .into()
+            }
+            Self::File { action: "cannot read", path, source } if source.kind() == ErrorKind::IsADirectory => {
+                format!("this is a folder; name a file in it, such as {}", Path::new(path).join("study.toml").display())
+            }
+            Self::File { path, source, .. } if source.kind() == ErrorKind::NotFound && path.ends_with("results.json") => {
+                "name the directory of a finished run: the one that `simulate` printed, or its --out".into()
             }
             Self::File { .. } => "check that the path exists and that you may use it".into(),
             Self::Stopped => "run it again: it goes on after the work that is finished".into(),

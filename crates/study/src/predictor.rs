@@ -5,7 +5,7 @@ use super::posterior::Posterior;
 use super::simulator::scale_of;
 use crate::error::StudyError;
 use inference::describe::Registry;
-use inference::{Gaussian, Model, Numeric, OutcomeKind, Prediction, Rows, Schema, holding, read_inputs};
+use inference::{DataError, Gaussian, Model, Numeric, OutcomeKind, Prediction, Rows, Schema, holding, read_inputs};
 
 /// Two-sided 95 % quantile of the normal law.
 const REACH: f64 = 1.959_963_984_540_054;
@@ -16,7 +16,7 @@ const FILE: &str = "the rows to predict";
 /// Predicts the rows of a CSV from a stored posterior.
 pub(crate) fn predict(posterior: &Posterior, csv: &[u8], registry: &Registry) -> Result<Predictions, StudyError> {
     let schema = Schema::from_toml(&posterior.data_schema).map_err(|e| StudyError::data("the schema", e))?;
-    let table = read_inputs(csv, &schema, posterior.bias).map_err(|error| StudyError::data(FILE, error))?;
+    let table = read_inputs(csv, &schema, posterior.bias).map_err(|error| StudyError::data(FILE, in_a_run(error)))?;
     if table.inputs != posterior.inputs {
         let message = "the schema makes other inputs of a row than the posterior was learnt with";
         return Err(StudyError::usage(message, "leave `schema` out: the run stored the schema that fits"));
@@ -37,6 +37,16 @@ pub(crate) fn predict(posterior: &Posterior, csv: &[u8], registry: &Registry) ->
             Predicted { row: id + 1, prediction, interval }
         });
     Ok(Predictions { of, rows: rows.collect() })
+}
+
+/// The same error for somebody who cannot change the schema any more: the run has stored it.
+fn in_a_run(mut error: DataError) -> DataError {
+    if let DataError::Cell { hint, .. } = &mut error
+        && hint.contains("schema")
+    {
+        *hint += "; the run has stored its schema, so simulate again after a change, or leave the row out";
+    }
+    error
 }
 
 fn gaussian(posterior: &Posterior) -> Option<Gaussian> {

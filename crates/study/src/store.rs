@@ -57,6 +57,11 @@ fn lock(root: &Path) -> Result<fs::File, StudyError> {
 pub const REVISION: u32 = 2;
 
 /// Names what is computed: the revision of the numbers, the text of the study, and the rows.
+/// What is in the way where a directory of results is to be made.
+pub(crate) fn occupied_by(path: &Path) -> &'static str {
+    if path.is_file() { "this is a file, not a directory" } else { "there are other files in this directory" }
+}
+
 fn key(revision: u32, study: &str, data_digest: &str) -> String {
     let digest = Sha256::new()
         .chain_update(revision.to_le_bytes())
@@ -79,7 +84,7 @@ impl Store {
             return Err(Fault {
                 code: "S013",
                 place: root.display().to_string(),
-                message: "there are other files in this directory".to_owned(),
+                message: occupied_by(root).to_owned(),
                 hint: "name a new or empty directory".to_owned(),
             }
             .into());

@@ -39,7 +39,7 @@ impl DataSource {
 pub fn open(source: &str, schema: Option<&Path>, folders: &Folders) -> Result<DataSource, StudyError> {
     let (name, csv) = match own_file(source, folders) {
         Some(path) => {
-            let csv = fs::read(&path).map_err(|error| StudyError::file("cannot read", &path, error))?;
+            let csv = fs::read(&path).map_err(|error| StudyError::file("cannot read the table", &path, error))?;
             (path.display().to_string(), csv.into())
         }
         None => match known(source)? {
@@ -65,17 +65,17 @@ pub fn schema_of(source: &str, schema: Option<&Path>, folders: &Folders) -> Resu
 /// The names in a source's header; of a set that is yet to be fetched, those that its file has. No row is read.
 pub fn header_of(source: &str, folders: &Folders) -> Result<Vec<String>, StudyError> {
     let names = |found: Result<_, DataError>| found.map_err(|error| StudyError::data(source, error));
-    let file = |path: &Path| match fs::File::open(path) {
+    let file = |path: &Path, action: &'static str| match fs::File::open(path) {
         Ok(file) => names(header(file)),
-        Err(error) => Err(StudyError::file("cannot read", path, error)),
+        Err(error) => Err(StudyError::file(action, path, error)),
     };
     if let Some(path) = own_file(source, folders) {
-        return file(&path);
+        return file(&path, "cannot read the table");
     }
     let set = known(source)?;
     match &set.rows_from {
         KnownRows::Bundled(bytes) => names(header(*bytes)),
-        KnownRows::Fetched { .. } if is_here(set, folders) => file(&stored_path(set, folders)?),
+        KnownRows::Fetched { .. } if is_here(set, folders) => file(&stored_path(set, folders)?, "cannot read"),
         KnownRows::Fetched { columns, .. } => Ok(columns.iter().map(|name| (*name).to_owned()).collect()),
     }
 }

@@ -4,6 +4,7 @@ use super::costs::{self, Cost};
 use super::meant::Histogram;
 use crate::digits::up_to;
 use crate::error::StudyError;
+use crate::store::occupied_by;
 use crate::{Fault, write_whole};
 use inference::histogram::{Design, Share, apportioned, estimate, survey};
 use privacy::{Epsilon, Filter, Grant, Ledger, LedgerRecord, MemoryJournal};
@@ -163,7 +164,7 @@ fn check_room(out: &Path) -> Result<(), StudyError> {
         return Err(Fault {
             code: "S013",
             place: out.display().to_string(),
-            message: "there are other files in this directory".to_owned(),
+            message: occupied_by(out).to_owned(),
             hint: "name a new or empty directory".to_owned(),
         }
         .into());
