@@ -89,12 +89,12 @@ fn a_file_of_ones_own_is_checked_against_its_schema() {
     for (rows, code, message, hint) in [
         ("age,ward,ill\n60,north,yes\n40,south,maybe\n", "D005", "rows.csv: line 3, column `ill`", "add the level"),
         ("age,ward,ill\n60,nroth,yes\n", "D005", "line 2, column `ward`", "`north`"),
-        ("age,ward,ill\nNaN,north,yes\n", "D005", "found `NaN`, expected a finite number", "mend"),
+        ("age,ward,ill\nNaN,north,yes\n", "D005", "found `NaN`, expected a finite number", "correct the cell"),
         ("age,wards,ill\n60,north,yes\n", "D004", "`ward` is not in the file", "`wards`"),
         ("age,ward,ill,id\n60,north,yes,1\n", "D004", "`id` is in the file", "kind = \"ignore\""),
         ("age,ward,ill\n60,north\n", "D006", "line 2", "header"),
         ("age,ward,ill\n", "D006", "no rows", "header"),
-        ("age;ward;ill\n60;north;yes\n", "D006", "line 1: the columns are set apart by `;`", "comma-separated"),
+        ("age;ward;ill\n60;north;yes\n", "D006", "line 1: the columns are separated by `;`", "comma-separated"),
         ("age,ward,ill\n60,\"north,yes\n40,south,no\n", "D006", "line 2: a quote is not closed", "one line"),
     ] {
         shown(rows);
@@ -165,6 +165,7 @@ fn init_reads_names_only_and_overwrites_nothing() {
     let words = ["init", "new/study", "--header", "rows.csv"];
     let written = object(&at, &words);
     assert_eq!((written["written"].as_array().unwrap().len(), &written["columns"]), (2, &Value::from(3)));
+    assert_eq!(written["outcome"], "ill");
     let new = at.join("new").join("study");
     let (schema, study) =
         (fs::read_to_string(new.join("schema.toml")).unwrap(), fs::read_to_string(new.join("study.toml")).unwrap());
@@ -224,17 +225,19 @@ fn check_compares_header_schema_and_study_without_reading_rows() {
         said.contains("columns     4 in the header, all in the schema, 1 input and the intercept; no row was read"),
         "{said}"
     );
+    assert!(!said.contains("warning"), "rows that are not declared are not compared with noise: {said}");
     assert_eq!(object(&at, &check)["inputs"], serde_json::json!(["age", "intercept"]));
     change(&study, "kind = \"even\" ", "kind = \"column\"\ncolumn = \"hospitl\" #");
     change(&study, "clients = 4\n", "");
-    refused(&at, &check, ("D004", 2), "`hospitl` is not in the file", "`hospital`");
+    refused(&at, &check, ("D004", 2), "study.toml:19:1: column `hospitl` is not in the file", "`hospital`");
+    refused(&at, &["simulate", "new/study.toml"], ("D004", 2), "study.toml:19:1", "`hospital`");
     change(&study, "hospitl", "hospital");
     answer(&at, &check);
     change(&study, "split = { test = 0.2 }", "split = { column = \"fold\" }");
     refused(&at, &check, ("D004", 2), "`fold` is not in the file", "the header has age");
     change(&study, "split = { column = \"fold\" }", "split = { test = 0.2 }");
     change(&study, "kind = \"logistic\"", "kind = \"linear\"");
-    refused(&at, &check, ("C001", 2), "needs an outcome that is a number", "logistic");
+    refused(&at, &check, ("C001", 2), "needs an outcome that is a number, and `ill` has 2 levels", "logistic");
     change(&study, "kind = \"linear\"", "kind = \"logistic\"");
 
     let plan = ["plan", "new/study.toml"];
@@ -256,7 +259,9 @@ fn check_compares_header_schema_and_study_without_reading_rows() {
     assert!(answer(&at, &plan).contains(warning) && answer(&at, &check).contains(warning));
 
     fs::remove_file(at.join("rows.csv")).unwrap();
-    refused(&at, &check, ("C003", 2), "rows.csv", "path");
+    refused(&at, &check, ("C003", 2), "rows.csv", "relative to the folder of the study");
+    refused(&at, &["check", "new"], ("C003", 2), "cannot read new", "new/study.toml");
+    refused(&at, &["report", "new"], ("C003", 2), "new/results.json", "finished run");
     answer(&at, &plan);
 }
 
@@ -331,6 +336,42 @@ fn a_row_without_a_site_is_an_error_with_its_line() {
                  [partition]\nkind = \"column\"\ncolumn = \"hospital\"\n[model]\nkind = \"logistic\"\n\
                  [[method]]\nname = \"PVI\"\nalgorithm = \"pvi\"\nsolver = \"clear\"\nrounds = 1\nlocal = { optimiser = \"natural\" }\n";
     fs::write(at.join("study.toml"), study).unwrap();
-    let message = "line 3, column `hospital`: found `nothing`, expected the name of the client";
+    let message = "line 3, column `hospital`: found an empty cell, expected the name of the client";
     refused(&at, &["run", "study.toml"], ("D005", 2), message, "fill in the cell");
+}
+
+/// Bounds that cut most rows, or a scale that is far off, are told in a simulation and at a site, and are no error.
+#[test]
+fn numbers_far_from_the_schema_are_warned_of() {
+    let at = folder("off-scale");
+    let rows: String = (0..60).map(|i| format!("{},{}\n", 30 + i, ["no", "yes"][usize::from(i % 3 == 0)])).collect();
+    fs::write(at.join("rows.csv"), format!("age,ill\n{rows}")).unwrap();
+    let study = "schema = 1\n[study]\nname = \"s\"\nseeds = [1]\n[data]\nsource = \"csv:rows.csv\"\nsplit = { test = 0.2 }\n\
+                 [partition]\nkind = \"even\"\nclients = 2\n[model]\nkind = \"logistic\"\n\
+                 [[method]]\nname = \"PVI\"\nalgorithm = \"pvi\"\nsolver = \"clear\"\nrounds = 1\nlocal = { optimiser = \"natural\" }\n";
+    fs::write(at.join("study.toml"), study).unwrap();
+    let schema = |age: &str| {
+        let age = format!("{{ name = \"age\", kind = \"numeric\", {age} }}");
+        let text = format!("outcome = {{ column = \"ill\", levels = [\"no\", \"yes\"] }}\ncolumn = [{age}]\n");
+        fs::write(at.join("rows.toml"), text).unwrap();
+    };
+    let told = |out: &str| {
+        let site = answer(&at, &["agent", "check", "--data", "rows.csv", "--schema", "rows.toml"]);
+        (answer(&at, &["simulate", "study.toml", "--out", out]), site)
+    };
+    schema("centre = 60, scale = 15, bounds = [18, 100]");
+    let (simulated, site) = told("fits");
+    assert!(!simulated.contains("W012") && !site.contains("W012"), "{simulated}{site}");
+    schema("centre = 60, scale = 15, bounds = [55, 65]");
+    let (simulated, site) = told("narrow");
+    let narrow = "82 % of `age` lies outside its bounds [55, 65] and is clamped";
+    assert!(
+        simulated.contains(narrow) && simulated.contains("W012, rows") && site.contains(narrow),
+        "{simulated}{site}"
+    );
+    schema("centre = 0, scale = 1");
+    let (simulated, site) = told("raw");
+    let raw = "`age` is about 62 after centre and scale";
+    assert!(simulated.contains(raw) && site.contains(raw), "{simulated}{site}");
+    refused(&at, &["simulate", "study.toml", "--out", "rows.csv"], ("S013", 2), "a file, not a directory", "--out");
 }

@@ -17,6 +17,8 @@ pub struct Skeleton {
     pub written: Vec<PathBuf>,
     /// Columns of the table.
     pub columns: usize,
+    /// The column that was taken for the outcome: the last.
+    pub outcome: String,
 }
 
 /// Writes `study.toml` and `schema.toml` for a table into a folder that has neither. Of the table only the header is read.
@@ -33,7 +35,7 @@ pub fn init(folder: &Path, table: &Path) -> Result<Skeleton, StudyError> {
     let files = [("schema.toml", schema(&columns)), ("study.toml", study(&source(table, folder)?, &columns))];
     let written =
         files.iter().map(|(name, text)| write_new(&folder.join(name), text)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Skeleton { written, columns: columns.len() })
+    Ok(Skeleton { written, columns: columns.len(), outcome: columns.last().cloned().unwrap_or_default() })
 }
 
 /// The names in the first line. What follows it is not decoded, parsed or kept.
@@ -84,21 +86,26 @@ fn schema(columns: &[String]) -> String {
     format!(
         "\
 # What the columns mean. Every number here is public: take it from a code book or from common knowledge, never from the
-# rows, because what the rows say about centres, bounds or levels is private too.
+# rows, because centres, bounds and levels that are read from the rows reveal something about them.
 
-# What is predicted: classes by their levels, the first is 0; or a number:
+# The outcome: what is predicted. The last column of the header was taken for it.
+# For classes, list the levels as they are written in the file, such as [\"no\", \"yes\"]; for two classes, predictions are the
+# probability of the second. A number has bounds instead:
 #   outcome = {{ column = \"weight\", bounds = [0, 200], centre = 70, scale = 15 }}
-# Rows without an outcome are an error, or left out with missing = \"drop\".
+# A row without an outcome is an error; missing = \"drop\" leaves it out.
 outcome = {{ column = {}, levels = [\"0\", \"1\"] }}
 
-# The column of ids, if every row is a record with an id of its own; it is no input, and ids stay in the file:
+# The column of ids, if every row has its own. It is not an input, and ids stay in the file:
 #   record_id = \"patient\"
 
-# What it is predicted from. Columns are ignored until you say what they are:
+# The inputs. Replace \"ignore\" by the kind of each column that is an input:
 #   {{ name = \"age\", kind = \"numeric\", centre = 55, scale = 10, bounds = [18, 100], missing = \"flag\" }}
 #   {{ name = \"dose\", kind = \"numeric\", centre = 0, scale = 1, missing = {{ fill = 0 }} }}
 #   {{ name = \"ward\", kind = \"category\", levels = [\"north\", \"south\"], missing = \"level\" }}
-# Numbers are clamped to the bounds, then centred and scaled; log = true takes the logarithm first.
+#   {{ name = \"crp\", kind = \"numeric\", log = true, centre = 2.3, scale = 1, bounds = [0.5, 500] }}
+# A number is clamped to the bounds; the input is (x - centre) / scale, which should be about -2 to 2 for most rows. With
+# log = true, centre and scale are those of the natural logarithm of x, and the bounds must be positive.
+# A missing cell (empty, ? or NA) is an error unless the column has a rule for it: missing = ... as above.
 column = [
 {lines}]
 ",
@@ -112,7 +119,7 @@ fn site_column(columns: &[String]) -> String {
     let lines = |name: &String| {
         let column = quoted(name);
         format!(
-            "# If {column} says where a row comes from, one client for each of its values:\n# kind = \"column\"\n# column = {column}\n"
+            "# If {column} says where a row comes from, use these two lines instead of the two below: one client for each value\n# kind = \"column\"\n# column = {column}\n"
         )
     };
     columns.iter().find(likely).map(lines).unwrap_or_default()
@@ -131,10 +138,12 @@ seeds = [1, 2, 3]
 [data]
 source = {source}
 schema = \"schema.toml\"
-split = {{ test = 0.2 }}                 # or {{ column = \"split\" }}, or {{ half = true }}
+split = {{ test = 0.2 }}                 # rows held out to score the methods; or {{ column = \"split\", test_level = \"test\" }}
+# Public numbers of rows, for `plan`: all clients together, or a list in alphabetical order of the clients' names.
+# declared_rows = [1000, 1500, 500]
 
 [partition]
-{site}kind = \"even\"                          # or \"column\" with column = \"hospital\"; or \"skewed\" with rho and kappa
+{site}kind = \"even\"                          # deals the rows to so many clients of equal size
 clients = 4
 
 [model]
@@ -150,7 +159,8 @@ schedule = \"sequential\"
 rounds = 20
 damping = 0.1
 local = {{ steps = 10, rate = 0.05, optimiser = \"adam\", learning_rate = 0.05 }}
-# The promise: to each row, however the others look; delta well under one over the number of rows.
+# The guarantee: (epsilon, delta) for each row. A person with several rows is protected less. Take delta well under
+# 1 / number of rows. `posterity plan` suggests a method and a clip for this table.
 privacy = {{ unit = \"example\", adjacency = \"substitute\", epsilon = 1.0, delta = 1e-5, clip = 2.0, aggregator = \"none\" }}
 "
     )
