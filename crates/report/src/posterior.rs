@@ -35,7 +35,7 @@ pub(crate) fn section(standing: &Standing) -> String {
         "<div class=\"legend\">\n{legend}</div>\n<div class=\"figures single\">\n{}</div>\n{}{}",
         figure(&plot(&leading, &order).figure("posterior-plot", &described(&first.method.posterior, &order)), &caption),
         note(
-            "Points are posterior means and lines are 95 % intervals, both of the first seed. The intervals come from the fitted posterior and may ignore the noise that was added for privacy. Most methods ignore correlations between coefficients, which makes their intervals narrower than those of the baselines; do not compare the two."
+            "Points are posterior means and lines are 95 % intervals, both of the first seed. A coefficient of a number is the effect of one unit of (x − centre) / scale, with the centre and scale of the schema; that of a level is the effect of the level. The intervals come from the fitted posterior and may ignore the noise that was added for privacy. Most methods ignore correlations between coefficients, which makes their intervals narrower than those of the baselines; do not compare the two."
         ),
         folded(
             &format!("All {} coefficients, every method", order.len()),

@@ -17,6 +17,9 @@ use study::digits::shortest;
 pub(super) const SIMULATION: &str = "This is a simulation: its noise follows from a published seed, so these results protect \
      nobody. The same study, served to sites, would protect their rows as stated.";
 
+/// Name of the intercept among the inputs.
+const INTERCEPT: &str = "intercept";
+
 /// Title, paragraph, tiles and warnings.
 pub(crate) fn section(standing: &Standing) -> String {
     let results = standing.results;
@@ -46,10 +49,19 @@ fn facts(standing: &Standing) -> String {
         many(data.clients.len(), "site", "sites"),
         many(data.train_rows, "training row", "training rows"),
         format!("{} held out", count(data.test_rows as f64)),
-        many(data.inputs.len(), "input", "inputs"),
+        inputs(&data.inputs),
         many(standing.seeds(), "seed", "seeds"),
     ]
     .join(" · ")
+}
+
+/// How many inputs there are; the intercept, which stands last, is not one.
+fn inputs(names: &[String]) -> String {
+    let (many, and) = match names.split_last() {
+        Some((last, others)) if last == INTERCEPT => (others.len(), " and the intercept"),
+        _ => (names.len(), ""),
+    };
+    format!("{} input{}{and}", count(many as f64), if many == 1 { "" } else { "s" })
 }
 
 /// The paragraph.
