@@ -87,11 +87,14 @@ fn certainty_that_is_wrong_is_finite_and_edges_have_a_bin() {
 }
 
 #[test]
-fn names_are_different_and_words_are_names_with_hyphens() {
-    let mut names: Vec<&str> = ALL.iter().map(|score| score.name).collect();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), ALL.len());
+fn names_and_labels_are_different_and_words_are_names_with_hyphens() {
+    let different = |of: fn(&Score) -> &'static str| {
+        let mut texts: Vec<&str> = ALL.iter().map(|score| of(score)).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        texts.len() == ALL.len()
+    };
+    assert!(different(|score| score.name) && different(|score| score.label), "labels make the ids of figures");
     assert!(ALL.contains(&MAIN) && ALL.iter().all(|score| score.word == score.name.replace('_', "-")));
 }
 

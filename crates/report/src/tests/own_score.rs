@@ -6,9 +6,9 @@ use inference::score::{ALL, Better, Digits, HeldOut, Middle, Prominence, ScoreUn
 
 /// The mean squared distance of the probability of class 1 from what was found.
 const BRIER: &Score = &Score {
-    name: "brier",
-    word: "brier",
-    label: "Brier score",
+    name: "own_brier",
+    word: "own-brier",
+    label: "own Brier score",
     short: "Brier",
     title: "Brier score",
     about: "The Brier score is a mean squared distance of probabilities.",
@@ -50,19 +50,19 @@ fn a_score_of_ones_own_is_in_results_tables_curves_and_comparisons() {
             point.scores = seeds[0].clone();
         }
     }
-    let found = results.methods[0].scores.get("brier").unwrap();
+    let found = results.methods[0].scores.get("own_brier").unwrap();
     assert_eq!(found.per_seed, [0.25, 0.0625]);
 
     let text = serde_json::to_string(&results).unwrap();
-    assert!(text.contains("\"brier\":{\"mean\":0.15625"), "in results.json");
+    assert!(text.contains("\"own_brier\":{\"mean\":0.15625"), "in results.json");
     let page = sound(&results);
     for words in [
-        "Brier score</th>",
+        "own Brier score</th>",
         "0.1562<span class=\"sd\">± 0.1326</span>",
         "The Brier score is a mean squared distance of probabilities.",
-        "Brier score against messages",
-        "Brier score, by site",
-        "Brier score less that of the baselines: under 0 is better",
+        "Own Brier score against messages",
+        "Own Brier score, by site",
+        "Own Brier score less that of the baselines: under 0 is better",
     ] {
         assert!(page.contains(words), "{words}");
     }
