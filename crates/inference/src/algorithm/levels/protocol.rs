@@ -270,6 +270,11 @@ impl NoiseAwareLevels {
     }
 }
 
+/// No posterior follows from the releases: a matrix has no factor in floating-point numbers.
+fn unread() -> RunError {
+    RunError::Unusable { what: "no posterior can be computed from the released levels: expected finite sums".into() }
+}
+
 /// xxᵀ in isometric packing.
 fn packed_product(x: &[f64]) -> Vec<f64> {
     let entries = (0..x.len()).flat_map(|i| (0..=i).map(move |j| (i, j)));
@@ -348,7 +353,7 @@ impl Algorithm for NoiseAwareLevels {
     fn fold(&self, mut state: LevelsState, answers: &Answers) -> Result<Step<LevelsState>, RunError> {
         let heard = self.total(state.rounds(), answers)?;
         match state.looks.len() {
-            LOOKS => self.read(&mut state, &heard).ok_or_else(misfit)?,
+            LOOKS => self.read(&mut state, &heard).ok_or_else(unread)?,
             _ => state.looks.push(heard),
         }
         let applied = match answers {
