@@ -42,6 +42,12 @@ Examples:
     posterity account steps --epsilon 3 --delta 1e-6 --mechanism randomised-response \\
       --categories 4 --gamma 0.8";
 
+/// Shown by `posterity fit --help`.
+const FIT_HELP: &str = "\
+All rows are fitted; none is held out. The noise comes from the operating system, and every fit is
+charged to the ledger of the home, on top of earlier fits. HOME/fit.toml limits their sum. If a fit
+is interrupted, the same command resumes it. `posterity ledger show --home DIR` shows the ledger.";
+
 /// Everything typed after `posterity`.
 #[derive(Debug, Parser)]
 #[command(name = "posterity", version, about = ABOUT, after_help = EXIT_CODES)]
@@ -83,6 +89,9 @@ pub(crate) enum Command {
     /// Simulate a study in one process, and write its results and report
     #[command(visible_alias = "run")]
     Simulate(RunArguments),
+    /// Fit one owner's table with real noise and a ledger, and write a posterior that may be published
+    #[command(after_help = FIT_HELP)]
+    Fit(FitArguments),
     /// Draw from the posterior with a study's Markov chains, and write the draws as Stan CSV and Arrow
     Sample(RunArguments),
     /// Reproduce a published table or figure, and show it beside the paper's numbers
@@ -179,6 +188,29 @@ pub(crate) struct RunArguments {
     /// Use this seed instead of the study's seeds
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+}
+
+/// The arguments of `posterity fit`.
+#[derive(Debug, Args)]
+pub(crate) struct FitArguments {
+    /// The study
+    #[arg(value_name = "STUDY.toml")]
+    pub(crate) study: PathBuf,
+    /// Home folder of the table's owner, with keys and ledger; created if it does not exist. Keep it private
+    #[arg(long, value_name = "DIR")]
+    pub(crate) home: PathBuf,
+    /// The table: a CSV file, plain or gzipped [default: the study's source]
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) table: Option<PathBuf>,
+    /// Output directory, which may be published [default: fits/NAME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Method to fit [default: the study's first private method]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) method: Option<String>,
+    /// Also write scores, baselines and warnings computed from the rows, to not-for-publication.json
+    #[arg(long)]
+    pub(crate) with_baselines: bool,
 }
 
 /// The arguments of `posterity reproduce`.

@@ -1,10 +1,11 @@
 //! What went wrong, as people and programs see it: a code, a message, a hint and an exit code.
 
-use crate::federation::codes;
+use crate::federation::{codes, of_home};
 use crate::say;
 use crate::wording::{in_commands, in_flags};
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use federation::fit::FitError;
 use federation::identity::{AuthorityError, FileError};
 use federation::log::{DiskError, LogError};
 use federation::policy::PolicyError;
@@ -59,6 +60,18 @@ impl From<StudyRunError> for Failure {
         match error {
             StudyRunError::Study(error) => Self::Study(error),
             other => Self::Federation { code: other.code(), hint: other.hint(), message: other.to_string() },
+        }
+    }
+}
+
+impl From<FitError> for Failure {
+    fn from(error: FitError) -> Self {
+        match error {
+            FitError::Study(error) => error.into(),
+            FitError::Home(error) => of_home(error),
+            FitError::Log(error) => error.into(),
+            FitError::Policy(error) => error.into(),
+            other => Self::Stopped { line: other.to_string() },
         }
     }
 }

@@ -8,6 +8,7 @@ mod datasets;
 mod explain;
 mod failure;
 mod federation;
+mod fit;
 mod identity;
 mod init;
 mod interrupt;
@@ -44,6 +45,7 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
         Command::Check { study } => studies::check(study, arguments.json),
         Command::Plan { study } => studies::plan(study, arguments.json),
         Command::Simulate(asked) => studies::run(asked, arguments.json),
+        Command::Fit(asked) => fit::run(asked, arguments.json),
         Command::Sample(asked) => studies::sample(asked, arguments.json),
         Command::Reproduce(asked) => studies::reproduce(asked, arguments.json),
         Command::Predict(asked) => studies::predict(asked, arguments.json),

@@ -2,10 +2,11 @@
 
 use crate::arguments::ReportArguments;
 use crate::failure::Failure;
+use crate::fit;
 use crate::terminal;
 use inference::results::Results;
 use std::path::Path;
-use study::{read_results, unfinished};
+use study::{FitResults, read_results, unfinished};
 
 /// Makes the report of a finished run again; what goes to standard output is returned.
 pub(crate) fn run(asked: &ReportArguments, json: bool) -> Result<String, Failure> {
@@ -13,8 +14,13 @@ pub(crate) fn run(asked: &ReportArguments, json: bool) -> Result<String, Failure
     if let Some(stopped) = unfinished(&asked.results) {
         return Err(stopped.into());
     }
-    let results = read_results(&from)?;
-    let page = report::html(&results);
+    let (page, told) = match FitResults::open(&from)? {
+        Some(results) => (report::fit(&results), fit::told(&results)),
+        None => {
+            let results = read_results(&from)?;
+            (report::html(&results), told(&results))
+        }
+    };
     if asked.out.as_deref() == Some(Path::new("-")) {
         return Ok(page);
     }
@@ -23,7 +29,7 @@ pub(crate) fn run(asked: &ReportArguments, json: bool) -> Result<String, Failure
     if json {
         return Ok(format!("{}\n", serde_json::json!({ "report": to.display().to_string() })));
     }
-    Ok(format!("{}\nreport      {}\n", told(&results), to.display()))
+    Ok(format!("{told}\nreport      {}\n", to.display()))
 }
 
 /// The table of a run and its warnings, for this terminal.

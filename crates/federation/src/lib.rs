@@ -9,6 +9,7 @@ pub mod coordinator;
 pub mod dashboard;
 pub mod drive;
 pub mod failpoint;
+pub mod fit;
 pub mod identity;
 pub mod log;
 pub mod loopback;

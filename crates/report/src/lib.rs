@@ -1,6 +1,6 @@
 //! Reports: a run's results as one HTML file that needs nothing else, and as a table of text.
 //!
-//! [`html`] makes the page of a run, [`beside`] that of a table with its published numbers, [`accounting`] and [`histogram`] those
+//! [`html`] makes the page of a run, [`fit`](fn@fit) that of a fit, [`beside`] that of a table with its published numbers, [`accounting`] and [`histogram`] those
 //! of figures of accounting and of histograms. [`table`] is the short form for a terminal of a given width. The plots
 //! ([`svg`]) serve the dashboard of a federation, too. Nothing here reads or writes a file: text comes back.
 
@@ -12,6 +12,7 @@ mod chains;
 mod curves;
 mod differences;
 mod figures;
+mod fit;
 mod headline;
 pub mod histogram;
 pub mod layout;
@@ -35,6 +36,7 @@ use standing::Standing;
 
 pub use beside::{Beside, beside};
 pub use curves::alone as errors_along_the_way;
+pub use fit::html as fit;
 pub use numbers::{divergence, error};
 pub use profile::profile_svg;
 pub use terminal::{Terminal, table};

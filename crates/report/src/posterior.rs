@@ -7,11 +7,11 @@ use crate::svg::{Axis, RowPlot, Scale, Shown, SvgInterval, SvgRow, escape};
 use inference::results::Coefficient;
 
 /// Coefficients in the figure.
-const DRAWN: usize = 30;
+pub(super) const DRAWN: usize = 30;
 /// Rows of the table; a longer posterior is in the results only.
-const LISTED: usize = 500;
+pub(super) const LISTED: usize = 500;
 /// Two-sided 95 % quantile of the normal law.
-const REACH: f64 = 1.959_963_984_540_054;
+pub(super) const REACH: f64 = 1.959_963_984_540_054;
 
 /// A figure of the leading methods and a table of all; nothing without a posterior.
 pub(crate) fn section(standing: &Standing) -> String {
@@ -46,7 +46,7 @@ pub(crate) fn section(standing: &Standing) -> String {
 }
 
 /// Places of the coefficients, the largest |mean| / deviation first.
-fn order(posterior: &[Coefficient]) -> Vec<usize> {
+pub(super) fn order(posterior: &[Coefficient]) -> Vec<usize> {
     let weight = |c: &Coefficient| if c.mean == 0.0 { 0.0 } else { c.mean.abs() / c.deviation };
     let mut order: Vec<usize> = (0..posterior.len()).collect();
     order.sort_by(|&a, &b| weight(&posterior[b]).total_cmp(&weight(&posterior[a])));
@@ -68,7 +68,11 @@ fn plot(leading: &[Placed], order: &[usize]) -> RowPlot {
 
 /// An axis with room around every interval that is drawn, so that each shows both of its ends.
 fn axis(leading: &[Placed], order: &[usize]) -> Axis {
-    let drawn = order.iter().take(DRAWN).flat_map(|&at| leading.iter().filter_map(move |m| m.method.posterior.get(at)));
+    axis_of(order.iter().take(DRAWN).flat_map(|&at| leading.iter().filter_map(move |m| m.method.posterior.get(at))))
+}
+
+/// An axis with room around the intervals of these coefficients.
+pub(super) fn axis_of<'a>(drawn: impl Iterator<Item = &'a Coefficient>) -> Axis {
     let ends = drawn.flat_map(|c| [-1.0, 1.0].map(|side| c.mean + side * REACH * c.deviation));
     let (low, high) = ends
         .filter(|end| end.is_finite())
@@ -81,13 +85,13 @@ fn axis(leading: &[Placed], order: &[usize]) -> Axis {
     }
 }
 
-fn described(posterior: &[Coefficient], order: &[usize]) -> String {
+pub(super) fn described(posterior: &[Coefficient], order: &[usize]) -> String {
     let one = |&place: &usize| format!("{} {}", posterior[place].name, interval(&posterior[place]));
     format!("The three farthest from 0: {}.", order.iter().take(3).map(one).collect::<Vec<_>>().join("; "))
 }
 
 /// The mean and the ends of its interval.
-fn interval(coefficient: &Coefficient) -> String {
+pub(super) fn interval(coefficient: &Coefficient) -> String {
     let Coefficient { mean, deviation, .. } = coefficient;
     format!("{} [{}, {}]", fixed(*mean, 3), fixed(mean - REACH * deviation, 3), fixed(mean + REACH * deviation, 3))
 }

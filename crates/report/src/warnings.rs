@@ -41,7 +41,7 @@ fn all(results: &Results) -> impl Iterator<Item = (&str, &Warning)> {
 }
 
 /// "W002, public: more rounds …"
-fn about(warning: &Warning) -> String {
+pub(super) fn about(warning: &Warning) -> String {
     let (code, source) = (warning.code.as_str(), warning.source());
     match warning.hint.as_str() {
         "" => format!("{code}, {source}"),

@@ -207,6 +207,13 @@ impl Study {
         if several.is_empty() { vec![self.clone()] } else { several }
     }
 
+    /// Whether a method is one of several that a list of ε was laid out to.
+    pub fn is_of_list(&self, method: &Method) -> bool {
+        let place = self.methods.iter().position(|other| other.name == method.name).map(|at| self.places.get(at));
+        let with = |place| self.places.iter().filter(|other| Some(*other) == place).count();
+        place.is_some_and(|place| with(place) > 1)
+    }
+
     /// An error with the method that it is about, and its line.
     pub(crate) fn in_method(&self, method: usize, error: StudyError) -> StudyError {
         let index = self.places.get(method).copied().unwrap_or(method);

@@ -1,6 +1,7 @@
 //! A simulated run: every method and seed that is not finished yet, then the posteriors and the results.
 
 use super::engine::{Engine, Work};
+use super::fit_results::FIT;
 use super::meant::Study;
 use super::observer::RunObserver;
 use super::pairs;
@@ -44,6 +45,12 @@ pub fn read_results(path: &Path) -> Result<Results, StudyError> {
     if value.get("kind").is_some_and(|kind| kind == "federation") {
         return Err(wrong(
             "it is of a federation, which has no held-out rows to score; predictions read its posterior".into(),
+        ));
+    }
+    if value.get("kind").is_some_and(|kind| kind == FIT) {
+        return Err(wrong(
+            "it is of a fit, which has no scores; `posterity predict` reads its posterior, and `posterity report` rewrites its page"
+                .into(),
         ));
     }
     match value.get("schema").and_then(serde_json::Value::as_u64) {

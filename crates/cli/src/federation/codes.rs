@@ -71,6 +71,33 @@ pub(crate) const ALL: &[CodeEntry] = &[
                policy's or from that of earlier runs. The agent signed, charged and sent nothing. Exit code 3.",
     },
     CodeEntry {
+        code: "F121",
+        title: "the study cannot be fitted",
+        text: "A fit releases one posterior of one owner's table with one ε. So it refuses a non-private method, a method with a list of\n\
+               ε, an aggregator or an intercept for each site. Choose a method with --method, or change the study. Nothing was\n\
+               charged. Exit code 2.",
+    },
+    CodeEntry {
+        code: "F122",
+        title: "the folder is not the home of an owner",
+        text: "The home of a fit has keys, a ledger, and fit.toml with the limits of all fits. The folder has a key but no fit.toml: it\n\
+               is the home of a federation's site, node or server, or the file was removed. Budgets of a site and of a fit are kept\n\
+               apart, so choose another folder. Nothing was charged. Exit code 2.",
+    },
+    CodeEntry {
+        code: "F123",
+        title: "the number of rows is private and not declared",
+        text: "Under add-remove, or if a whole client is protected, the number of rows is private. A fit must not count them, because its\n\
+               noise and its published files would tell the number. Declare a round number with declared_rows in [data]. Nothing was\n\
+               charged. Exit code 2.",
+    },
+    CodeEntry {
+        code: "F124",
+        title: "the fit cannot go on",
+        text: "The ledger of the home and the study do not fit together. What was charged stays charged, and nothing was published.\n\
+               This should not happen: report it with the message. Exit code 2.",
+    },
+    CodeEntry {
         code: "F201",
         title: "a party's folder, key or certificate cannot be used",
         text: "A site, a node or a server has a home folder with its key and its certificate. The folder is missing, has never\n\
@@ -141,7 +168,7 @@ mod tests {
     fn every_code_of_a_federations_study_or_policy_has_its_paragraph() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut sources = std::fs::read_to_string(here.join("../federation/src/policy.rs")).unwrap();
-        for folder in ["../study/src", "../federation/src/studies", "src/federation"] {
+        for folder in ["../study/src", "../federation/src/studies", "../federation/src/fit", "src/federation"] {
             for file in std::fs::read_dir(here.join(folder)).unwrap().map(|entry| entry.unwrap().path()) {
                 if file.extension().is_some_and(|ending| ending == "rs") && !file.ends_with("codes.rs") {
                     sources += &std::fs::read_to_string(file).unwrap();

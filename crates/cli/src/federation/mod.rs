@@ -5,6 +5,8 @@ pub(crate) mod commands;
 mod inspect;
 mod net;
 
+pub(crate) use net::of_home;
+
 use crate::arguments::{AgentCommand, NodeCommand, PolicyCommand};
 use crate::failure::Failure;
 use ::federation::identity::PartyRole;

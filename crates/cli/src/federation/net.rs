@@ -137,7 +137,7 @@ pub(super) fn failure(code: &'static str, message: impl Into<String>, hint: impl
     Failure::Federation { code, message: message.into(), hint: hint.into() }
 }
 
-pub(super) fn of_home(error: HomeError) -> Failure {
+pub(crate) fn of_home(error: HomeError) -> Failure {
     match error {
         HomeError::File(FileError::Failed { path, source, .. }) if is_full(&source) => {
             Failure::file("cannot write", &path, source)

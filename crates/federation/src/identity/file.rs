@@ -56,7 +56,7 @@ impl FileError {
 
 /// Who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Readers {
+pub(crate) enum Readers {
     /// Its owner alone.
     Owner,
     /// Everybody.
@@ -74,7 +74,7 @@ impl Readers {
 }
 
 /// A folder for its owner alone, made if it is not there.
-pub(super) fn private_folder(path: &Path) -> Result<(), FileError> {
+pub(crate) fn private_folder(path: &Path) -> Result<(), FileError> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -98,7 +98,7 @@ pub(super) fn write_new(path: &Path, bytes: &[u8], readers: Readers) -> Result<(
 }
 
 /// Puts a file in the place of another, durably: after a crash it is the old one or the new one.
-pub(super) fn replace(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), FileError> {
+pub(crate) fn replace(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), FileError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     let draft = path.with_file_name(name);
@@ -111,12 +111,12 @@ pub(super) fn replace(path: &Path, bytes: &[u8], readers: Readers) -> Result<(),
 }
 
 /// Whether there is such a file; an error if that cannot be seen.
-pub(super) fn is_there(path: &Path) -> Result<bool, FileError> {
+pub(crate) fn is_there(path: &Path) -> Result<bool, FileError> {
     path.try_exists().map_err(failed("look at", path))
 }
 
 /// Removes a file, if there is one.
-pub(super) fn remove(path: &Path) -> Result<(), FileError> {
+pub(crate) fn remove(path: &Path) -> Result<(), FileError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
         _ => Ok(()),

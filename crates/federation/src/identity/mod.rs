@@ -26,7 +26,7 @@ pub use certificate::{
 };
 pub use enrol::{EnrolError, EnrolledParty, PartyStanding, join, renew, standing};
 pub use file::FileError;
-pub(crate) use file::read_private;
+pub(crate) use file::{Readers, is_there, private_folder, read_private, remove, replace};
 pub use home::{Credentials, ExpectedIdentity, Home, HomeError, SealingKey};
 pub use invite::{Invite, InviteError, InviteSecret};
 pub use key::{IdentityKey, PublicKey, Signature, SignatureError};

@@ -25,15 +25,15 @@ pub enum StudyRunError {
 }
 
 impl StudyRunError {
-    pub(super) fn refused(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn refused(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Refused { code, message: message.into(), hint: hint.into() }
     }
 
-    pub(super) fn file(action: &'static str, path: &Path, source: std::io::Error) -> Self {
+    pub(crate) fn file(action: &'static str, path: &Path, source: std::io::Error) -> Self {
         Self::Study(StudyError::file(action, path, source))
     }
 
-    pub(super) fn data(file: impl Into<String>, error: DataError) -> Self {
+    pub(crate) fn data(file: impl Into<String>, error: DataError) -> Self {
         Self::Study(StudyError::data(file, error))
     }
 

@@ -16,9 +16,13 @@ pub use builder::Studies;
 pub use deal::{SiteFile, SiteFiles, deal};
 pub use error::StudyRunError;
 pub use outcome::{EndedRun, check_room};
+pub(crate) use outcome::{coefficients, served as served_posterior, stored};
+pub(crate) use propose::rounds;
 pub use propose::{MemberKeys, manifest, nonce, parts, served};
 pub use rows::SiteRows;
+pub(crate) use rows::{is_public, version};
 pub use run_parts::read_schema;
+pub(crate) use run_parts::{build, check_rows, named};
 pub use run_warnings::{FinishedRun, RunWarnings, described, refused};
 pub use spent::SpentCache;
 

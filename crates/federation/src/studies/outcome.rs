@@ -146,21 +146,21 @@ pub fn check_room(folder: &Path, run: Option<&RunId>) -> Result<(), StudyRunErro
 }
 
 /// The proper Gaussian that is served.
-fn served(parts: &RunParts, state: &[u8]) -> Result<Gaussian, RunError> {
+pub(crate) fn served(parts: &RunParts, state: &[u8]) -> Result<Gaussian, RunError> {
     let eta = parts.built.protocol.posterior(state)?;
     let improper =
         || RunError::Unusable { what: "the run ended without a proper posterior: the noise was too large".into() };
     parts.built.problem.family.gaussian(&eta).ok_or_else(improper)
 }
 
-fn coefficients(study: &Study, q: &Gaussian, inputs: &[String], schema: &str) -> Vec<Coefficient> {
+pub(crate) fn coefficients(study: &Study, q: &Gaussian, inputs: &[String], schema: &str) -> Vec<Coefficient> {
     let names = study.model.names(inputs, read_schema(schema).ok().as_ref());
     let numbers = q.mean().iter().copied().zip(q.deviations());
     names.into_iter().zip(numbers).map(|(name, (mean, deviation))| Coefficient { name, mean, deviation }).collect()
 }
 
 /// The posterior, ready to predict from. Intercepts of the sites' own have not left them: an unknown site's is the prior's.
-fn stored(
+pub(crate) fn stored(
     study: &Study,
     parts: &RunParts,
     state: &[u8],
@@ -249,7 +249,7 @@ fn privacy(parts: &RunParts) -> Result<FederationPrivacy, StudyRunError> {
 }
 
 /// Results of this run may be written again; those of another are not overwritten.
-fn check_folder(path: &Path, run: &str) -> Result<(), StudyRunError> {
+pub(crate) fn check_folder(path: &Path, run: &str) -> Result<(), StudyRunError> {
     let Ok(text) = std::fs::read_to_string(path) else { return Ok(()) };
     let found: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
     if found.get("run").and_then(serde_json::Value::as_str) == Some(run) {

@@ -109,15 +109,20 @@ fn unknown(role: &str, name: &PartyName) -> StudyRunError {
     StudyRunError::refused("F103", message, "invite it first, then let it join")
 }
 
+/// Rounds to make: as many as the plan covers, and no more than the method asks for.
+pub(crate) fn rounds(parts: &RunParts) -> u64 {
+    let (Rounds::Count(asked) | Rounds::UntilSpent { at_most: asked }) = parts.method.algorithm.rounds();
+    parts.built.plan.rounds.min(asked)
+}
+
 /// Rounds as planned; a quorum of all sites but those that may drop out of a secure sum, where the study names none.
 fn pace(served: &Served, parts: &RunParts) -> Pace {
-    let (Rounds::Count(asked) | Rounds::UntilSpent { at_most: asked }) = parts.method.algorithm.rounds();
     let least = match &parts.built.summing {
         Summing::Secure { cohort, .. } => cohort.quorum(),
         Summing::Nobody | Summing::Curator => served.sites.len() as u64,
     };
     Pace {
-        rounds: parts.built.plan.rounds.min(asked),
+        rounds: rounds(parts),
         quorum: served.quorum.unwrap_or(least),
         deadline: served.deadline,
     }

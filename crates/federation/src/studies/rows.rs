@@ -5,6 +5,7 @@ use super::error::StudyRunError;
 use super::run_parts::read_schema;
 use crate::manifest::{Manifest, RunParts};
 use inference::Method;
+use inference::settings::Promise;
 use inference::{RowReading, Shard, read};
 use privacy::noise::Digest;
 use privacy::{Adjacency, Unit};
@@ -45,8 +46,7 @@ impl Studies {
 /// Where a row is there or not, or all rows of a site are protected at once, the number is private, and never compared: a
 /// site that did not sign would tell of it.
 fn check_declared(method: &Method, declared: u64, found: u64) -> Result<(), StudyRunError> {
-    let public = |p: &inference::settings::Promise| p.unit == Unit::Example && p.adjacency == Adjacency::Substitute;
-    if !method.promise.as_ref().is_some_and(public) || declared == found {
+    if !is_public(method) || declared == found {
         return Ok(());
     }
     let message = format!("the file has {found} rows, but the manifest declares {declared} for this site");
@@ -54,8 +54,14 @@ fn check_declared(method: &Method, declared: u64, found: u64) -> Result<(), Stud
     Err(StudyRunError::refused("F105", message, hint))
 }
 
+/// Whether the number of rows is public: one row is replaced by another, so that neighbours have as many.
+pub(crate) fn is_public(method: &Method) -> bool {
+    let public = |p: &Promise| p.unit == Unit::Example && p.adjacency == Adjacency::Substitute;
+    method.promise.as_ref().is_some_and(public)
+}
+
 /// SHA-256 of the file and the schema, each with its length before it.
-fn version(file: &[u8], schema: &str) -> Digest {
+pub(crate) fn version(file: &[u8], schema: &str) -> Digest {
     let mut digest = Sha256::new();
     for part in [file, schema.as_bytes()] {
         digest.update((part.len() as u64).to_le_bytes());

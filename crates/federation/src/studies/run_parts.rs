@@ -12,7 +12,7 @@ use study::StudyKind;
 use study::columns;
 
 /// A study that cannot be served, and what could be.
-pub(super) fn refuse(message: impl Into<String>, hint: impl Into<String>) -> StudyRunError {
+pub(crate) fn refuse(message: impl Into<String>, hint: impl Into<String>) -> StudyRunError {
     StudyRunError::refused("F101", message, hint)
 }
 
@@ -35,32 +35,27 @@ impl Studies {
             }
         }
         let study = Study::read_with(file, text, self.registry())?;
-        if !study.columns.is_empty() {
-            return Err(refuse(
-                format!("{file} has several columns, but a run has one"),
-                "use one [partition], or none",
-            ));
-        }
-        if study.is_made_up() {
-            return Err(refuse(format!("{file} has generated rows, which no site holds"), "simulate the study"));
-        }
+        check_rows(&study)?;
         Ok(study)
     }
 }
 
+/// Refuses a study that is not of one table that somebody holds.
+pub(crate) fn check_rows(study: &Study) -> Result<(), StudyRunError> {
+    let file = &study.file;
+    if !study.columns.is_empty() {
+        return Err(refuse(format!("{file} has several columns, but a run has one"), "use one [partition], or none"));
+    }
+    if study.is_made_up() {
+        return Err(refuse(format!("{file} has generated rows, which no site holds"), "simulate the study"));
+    }
+    Ok(())
+}
+
 /// The method of this name; without one, the only one that promises privacy.
 pub(super) fn choose<'a>(study: &'a Study, name: Option<&str>) -> Result<&'a Method, StudyRunError> {
-    let names = || study.methods.iter().map(|method| method.name.as_str());
-    let listed = |of: &[&str]| of.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
     let method = match name {
-        Some(name) => study.methods.iter().find(|method| method.name == name).ok_or_else(|| {
-            let close = nearest(name, names()).map_or_else(String::new, |close| format!("did you mean {close:?}? "));
-            let all: Vec<&str> = names().collect();
-            refuse(
-                format!("there is no method {name:?} in the study"),
-                format!("{close}The methods are {}", listed(&all)),
-            )
-        })?,
+        Some(name) => named(study, name)?,
         None => match study.methods.iter().filter(|method| method.promise.is_some()).collect::<Vec<_>>()[..] {
             [one] => one,
             [] => return Err(refuse("no method of the study is private", "add privacy = { … } to one of them")),
@@ -73,6 +68,21 @@ pub(super) fn choose<'a>(study: &'a Study, name: Option<&str>) -> Result<&'a Met
     };
     check_method(method)?;
     Ok(method)
+}
+
+/// Names of methods, quoted.
+fn listed(of: &[&str]) -> String {
+    of.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The method of this name.
+pub(crate) fn named<'a>(study: &'a Study, name: &str) -> Result<&'a Method, StudyRunError> {
+    let all: Vec<&str> = study.methods.iter().map(|method| method.name.as_str()).collect();
+    study.methods.iter().find(|method| method.name == name).ok_or_else(|| {
+        let close = nearest(name, all.iter().copied());
+        let close = close.map_or_else(String::new, |close| format!("did you mean {close:?}? "));
+        refuse(format!("there is no method {name:?} in the study"), format!("{close}The methods are {}", listed(&all)))
+    })
 }
 
 /// Refuses a method that no site would answer, or whose sums nobody could open.
@@ -100,7 +110,7 @@ pub fn read_schema(text: &str) -> Result<Schema, StudyRunError> {
 }
 
 /// The parts of a run for sites with these declared rows.
-pub(super) fn build(study: &Study, schema: &Schema, method: &Method, rows: &[u64]) -> Result<RunParts, StudyRunError> {
+pub(crate) fn build(study: &Study, schema: &Schema, method: &Method, rows: &[u64]) -> Result<RunParts, StudyRunError> {
     columns::check(study, schema)?;
     let seed = study.seeds.first().copied().unwrap_or(1);
     let model = study.model.settings.build(schema.classes(), seed);

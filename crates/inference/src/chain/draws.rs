@@ -1,6 +1,8 @@
 //! The parameters that a run of chains released, one row an iteration.
 
-use crate::RunError;
+use crate::{Gaussian, RunError};
+use chacha20::ChaCha8Rng;
+use rand_core::SeedableRng;
 use std::collections::BTreeSet;
 
 /// Draws of named parameters from one or more chains of equal length.
@@ -58,6 +60,21 @@ impl Draws {
             }
         }
         Ok(Self { iterations: length / names.len(), names, chains })
+    }
+
+    /// Independent draws from a Gaussian that is public, by a seed that is public: what a chain without correlation would give.
+    ///
+    /// # Errors
+    /// As [`Draws::new`].
+    pub fn of_gaussian(
+        names: Vec<String>,
+        q: &Gaussian,
+        (chains, iterations): (usize, usize),
+        seed: u64,
+    ) -> Result<Self, RunError> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let chain = |rng: &mut ChaCha8Rng| (0..iterations).flat_map(|_| q.sample(rng)).collect();
+        Self::new(names, (0..chains).map(|_| chain(&mut rng)).collect())
     }
 
     /// Names of the parameters, in the order of a row.

@@ -1,0 +1,132 @@
+//! What is computed from the rows for their owner alone: scores, baselines and warnings, in a file that must not be published.
+
+use super::prepare::{PreparedFit, lenient};
+use super::{FitError, FitRequest};
+use crate::studies::{StudyRunError, read_schema, served_posterior};
+use inference::plan::Costs;
+use inference::results::Coefficient;
+use inference::warning::Warning;
+use inference::warning::rows::{rows_differ, small_sites};
+use inference::{
+    Encoded, Linear, Model, RowReading, Schema, Scores, Shard, Simulation, Site, read, scores,
+};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use study::write_whole;
+
+/// The file, beside the results.
+pub const NOT_FOR_PUBLICATION: &str = "not-for-publication.json";
+
+/// The first field of the file.
+const WHY: &str = "Not for publication: these numbers are computed from the rows without noise, and no ε covers them.";
+
+/// What the owner may look at.
+#[derive(Serialize)]
+struct OwnersView {
+    not_for_publication: &'static str,
+    study: String,
+    method: String,
+    /// Rows that were found in the table.
+    rows: usize,
+    /// What the scores are of.
+    scored_on: &'static str,
+    fitted: ScoresView,
+    constant: ScoresView,
+    non_private: ScoresView,
+    /// Means and standard deviations of the non-private posterior.
+    non_private_posterior: Vec<Coefficient>,
+    warnings: Vec<Warning>,
+    /// The first cell that the schema does not allow, if there is one. A fit treats such cells as missing.
+    first_problem: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ScoresView {
+    log_likelihood: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accuracy: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auc: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    absolute_error: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root_squared_error: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coverage: Option<f64>,
+}
+
+impl From<Scores> for ScoresView {
+    fn from(scores: Scores) -> Self {
+        let Scores { accuracy, log_likelihood, auc, absolute_error, root_squared_error, coverage, .. } = scores;
+        Self { log_likelihood, accuracy, auc, absolute_error, root_squared_error, coverage }
+    }
+}
+
+/// Scores the posterior of this state and two baselines on the rows of the table, and writes them beside the results.
+pub(super) fn write(request: &FitRequest<'_>, prepared: &PreparedFit, state: &[u8]) -> Result<PathBuf, FitError> {
+    let schema = read_schema(&prepared.schema)?;
+    let table = lenient(&prepared.csv, &schema, request.study, &prepared.table)?;
+    let view = view(request, prepared, &schema, table, state)?;
+    let path = request.out.join(NOT_FOR_PUBLICATION);
+    let failed = |source| StudyRunError::file("cannot write", &path, source);
+    let mut text = serde_json::to_vec_pretty(&view).map_err(|error| failed(std::io::Error::other(error)))?;
+    text.push(b'\n');
+    write_whole(&path, &text).map_err(failed)?;
+    Ok(path)
+}
+
+fn view(
+    request: &FitRequest<'_>,
+    prepared: &PreparedFit,
+    schema: &Schema,
+    table: Encoded,
+    state: &[u8],
+) -> Result<OwnersView, FitError> {
+    let (study, parts) = (request.study, &prepared.parts);
+    let seed = study.seeds.first().copied().unwrap_or(1);
+    let model: Arc<dyn Model> = study.model.settings.build(schema.classes(), seed);
+    let names = study.model.names(&table.inputs, Some(schema));
+    let test = table.rows.clone();
+    let shard = Shard::of(table, &parts.method).map_err(|error| StudyRunError::data(prepared.table.as_str(), error))?;
+    let sites = [Site { name: "owner".into(), shard, own: Vec::new() }];
+    let simulation = Simulation {
+        method: &parts.method,
+        sites: &sites,
+        test: &test,
+        model: model.clone(),
+        prior_precision: study.model.prior_precision,
+        seed,
+        data: prepared.data_version,
+        costs: Arc::new(Costs::default()),
+    };
+    let q = served_posterior(parts, state)?;
+    let predictions = match parts.built.protocol.outcome_variance(state)? {
+        Some(noise_variance) => Linear { noise_variance }.predict(&test, &q),
+        None => model.predict(&test, &q),
+    };
+    let (constant, open) = (simulation.constant()?, simulation.non_private()?);
+    let numbers = open.posterior.mean().iter().copied().zip(open.posterior.deviations());
+    let strict = read(&prepared.csv[..], schema, study.model.intercept, &[], RowReading::Strict);
+    let found = test.len() as u64;
+    Ok(OwnersView {
+        not_for_publication: WHY,
+        study: study.name.clone(),
+        method: parts.method.name.clone(),
+        rows: test.len(),
+        scored_on: "the rows that were fitted, in units of the encoded outcome: no row was held out",
+        fitted: scores(&predictions, test.outcomes()).into(),
+        constant: constant.scores.into(),
+        non_private: open.scores.into(),
+        non_private_posterior: names
+            .into_iter()
+            .zip(numbers)
+            .map(|(name, (mean, deviation))| Coefficient { name, mean, deviation })
+            .collect(),
+        warnings: rows_differ("the table", prepared.rows, found)
+            .into_iter()
+            .chain(small_sites([("the table", found)]))
+            .collect(),
+        first_problem: strict.err().map(|error| error.to_string()),
+    })
+}

@@ -1,0 +1,144 @@
+//! The home of an owner: keys, limits, the ledger of all fits, and what is known of a fit that is not finished.
+
+use super::FitError;
+use super::prepare::PreparedFit;
+use crate::identity::{FileError, Home, HomeError, PartyRole, Readers, is_there, private_folder, read_private, remove, replace};
+use crate::log::{FILE as LEDGER, FolderDisk, Log, LogError, RunId};
+use crate::policy::{GrantTotals, Policy};
+use inference::settings::Promise;
+use privacy::noise::Digest;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use study::digits::hexadecimal;
+
+/// The limits of a home. Where it stands beside a key, the folder is the home of an owner and not of a site.
+pub(super) const LIMITS: &str = "fit.toml";
+
+/// What is known of a fit that has not written its results yet.
+const UNFINISHED: &str = "unfinished.json";
+
+/// Fits like the first that the limits of a new home allow.
+const ALLOWED: usize = 3;
+
+/// An open home. No other process has it.
+pub(super) struct FitHome {
+    pub(super) home: Home,
+    pub(super) policy: Policy,
+}
+
+/// A fit whose results are not written yet. It has a digest of the rows, and never leaves the home.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct UnfinishedFit {
+    /// For people who find the file.
+    what: String,
+    /// The run, in hexadecimal digits.
+    run: String,
+    /// Digest of the table and its schema, in hexadecimal digits.
+    data: String,
+}
+
+impl UnfinishedFit {
+    /// A fit that begins.
+    pub(super) fn new(run: &RunId, data: &Digest) -> Self {
+        let what = "A fit that has not written its results yet. Private: do not publish this file.".to_owned();
+        Self { what, run: hexadecimal(run), data: hexadecimal(data) }
+    }
+
+    /// Whether it is this run.
+    pub(super) fn is_run(&self, run: &RunId) -> bool {
+        self.run == hexadecimal(run)
+    }
+
+    /// Whether it is of these data.
+    pub(super) fn is_of(&self, data: &Digest) -> bool {
+        self.data == hexadecimal(data)
+    }
+}
+
+impl FitHome {
+    /// Opens the home with its ledger, or makes one whose limits allow three fits like this one.
+    pub(super) fn open(folder: &Path, fit: &PreparedFit) -> Result<(Self, Log<FolderDisk>), FitError> {
+        let limits = folder.join(LIMITS);
+        let is_home = Home::is_in(folder)?;
+        if !there(&limits)? {
+            if is_home {
+                return Err(FitError::refused(
+                    "F122",
+                    format!("{} is the home of a federation's party, or its {LIMITS} is missing", folder.display()),
+                    "choose a new folder for this table; a home that lost the file gets it back from a backup",
+                ));
+            }
+            private_folder(folder).map_err(HomeError::from)?;
+            let text = limits_of(fit);
+            replace(&limits, text.as_bytes(), Readers::Owner).map_err(HomeError::from)?;
+        }
+        let home = match is_home {
+            true => Home::open(folder)?,
+            // The keys of a ledger that exists are not made anew: somebody has lost them.
+            false if there(&folder.join("ledger").join(LEDGER))? => Home::open(folder)?,
+            false => Home::create(folder, PartyRole::Site)?,
+        };
+        let text = read_private(&limits).map_err(HomeError::from)?;
+        let policy = Policy::read(&String::from_utf8_lossy(&text))?;
+        let disk = FolderDisk::open(&folder.join("ledger")).map_err(LogError::from)?;
+        Ok((Self { home, policy }, Log::open(disk)?))
+    }
+
+    /// The fit whose results are not written yet. A file that cannot be read counts as none.
+    pub(super) fn unfinished(&self) -> Result<Option<UnfinishedFit>, FitError> {
+        match read_private(&self.home.folder().join(UNFINISHED)) {
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(HomeError::from(error).into()),
+        }
+    }
+
+    /// Keeps, durably, which fit begins.
+    pub(super) fn begin(&self, fit: &UnfinishedFit) -> Result<(), FitError> {
+        let text = serde_json::to_vec_pretty(fit).unwrap_or_default();
+        Ok(replace(&self.home.folder().join(UNFINISHED), &text, Readers::Owner).map_err(HomeError::from)?)
+    }
+
+    /// No fit is unfinished.
+    pub(super) fn end(&self) -> Result<(), FitError> {
+        Ok(remove(&self.home.folder().join(UNFINISHED)).map_err(HomeError::from)?)
+    }
+}
+
+fn there(path: &Path) -> Result<bool, FitError> {
+    is_there(path).map_err(|error: FileError| HomeError::from(error).into())
+}
+
+/// The limits of a new home, in the language of a site's policy.
+fn limits_of(fit: &PreparedFit) -> String {
+    let (epsilon, delta) = fit.granted();
+    let most = (0..ALLOWED).fold(GrantTotals::NOTHING, |total, _| total.and(epsilon, delta));
+    let pair = |word: fn(&Promise) -> String| fit.parts.method.promise.as_ref().map_or_else(String::new, word);
+    let (adjacency, unit) = (pair(|p| p.adjacency.to_string()), pair(|p| p.unit.to_string()));
+    format!(
+        r#"# The home of `posterity fit` for the table of one owner. It holds the owner's keys and the ledger of every fit of this table.
+# Keep it private and back it up as a whole. Use it for this table only, and use no other home for the table: the budgets of two
+# homes do not know of each other.
+schema = 1
+
+# The total budget of all fits, for the whole life of the table. The ε and δ of all fits are added up; each fit counts with its
+# whole grant, finished or not. These numbers allow three fits like the first. Raise them as far as you can justify to the people
+# in the rows.
+max_epsilon = {:?}
+max_delta = {:?}
+
+# The relation and the unit of the promise. Those of different pairs do not add up, so a fit with another pair is refused.
+adjacency = "{adjacency}"
+unit = "{unit}"
+
+# As in a site's policy (`posterity agent policy init`). There is one owner, who approves a fit by starting it.
+allowed_models = "any"
+allowed_columns = "any"
+minimum_rows = 1
+minimum_sites = 1
+require_secure_sum = false
+approval = "automatic"
+"#,
+        most.epsilon, most.delta
+    )
+}
