@@ -81,7 +81,6 @@ fn text(fitted: &Fitted) -> String {
 /// The account of a fit and its warnings, for this terminal.
 pub(crate) fn told(results: &FitResults) -> String {
     let privacy = &results.privacy;
-    let FitLifetime { epsilon, delta, .. } = results.lifetime;
     let burnt = if privacy.burnt == 0 { String::new() } else { format!(", {} of them burnt", privacy.burnt) };
     let mut rows = vec![
         row("study", results.study.clone()),
@@ -98,7 +97,7 @@ pub(crate) fn told(results: &FitResults) -> String {
                 privacy.charges
             ),
         ),
-        row("in total", format!("ε = {} at δ = {}", up(epsilon), up(delta))),
+        row("in total", total(&results.lifetime)),
     ];
     for warning in results.warnings.iter() {
         rows.push(row("warning", format!("{} ({})", warning.what, warning.code.as_str())));
@@ -112,6 +111,14 @@ fn before(lifetime: &FitLifetime) -> String {
         0 => "nothing: the first fit of this home".to_owned(),
         1 => format!("ε = {} at δ = {} in 1 fit", up(lifetime.earlier_epsilon), up(lifetime.earlier_delta)),
         fits => format!("ε = {} at δ = {} in {fits} fits", up(lifetime.earlier_epsilon), up(lifetime.earlier_delta)),
+    }
+}
+
+/// What the ledger has with a fit. Sums are rounded upwards.
+fn total(FitLifetime { earlier_fits, epsilon, delta, .. }: &FitLifetime) -> String {
+    match earlier_fits {
+        0 => format!("ε = {} at δ = {}", shortest(*epsilon), shortest(*delta)),
+        _ => format!("ε = {} at δ = {}", up(*epsilon), up(*delta)),
     }
 }
 
@@ -148,12 +155,9 @@ impl FitObserver for FitProgress {
             FitNote::BeginsAnew => self.say(
                 "the interruption cost a charge that this method cannot do without; the fit begins anew and is charged anew",
             ),
-            FitNote::Granted(lifetime) => self.say(&format!(
-                "before: {}; in total with this fit: ε = {} at δ = {}",
-                before(&lifetime),
-                up(lifetime.epsilon),
-                up(lifetime.delta)
-            )),
+            FitNote::Granted(lifetime) => {
+                self.say(&format!("before: {}; in total with this fit: {}", before(&lifetime), total(&lifetime)));
+            }
         }
     }
 

@@ -8,6 +8,7 @@ mod accounting_figures;
 mod chain;
 mod curves;
 mod datasets;
+mod fit;
 mod histogram;
 mod pairs;
 mod report;

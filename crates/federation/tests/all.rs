@@ -14,6 +14,7 @@ mod alarms;
 mod attempts;
 mod decoders;
 mod equality;
+mod fit;
 mod golden_wire;
 mod grants;
 mod ledger;

@@ -8,6 +8,7 @@
 //! | read and check a study | [`Study::open`], [`Study::read`], [`Study::check`] |
 //! | know what it will cost, before a row is read | [`Study::plan`] |
 //! | play it in one process, watch it, stop it, go on | [`Study::load`], [`Loaded::simulate`], [`RunObserver`] |
+//! | fit one owner's table, with noise that protects its rows | `federation::fit` |
 //! | look at what came out | [`Results`], [`report::html`], [`report::table`] |
 //! | predict new rows | [`Posterior::open`], [`Posterior::predict`] |
 //! | know what events cost, or how much noise a budget needs | [`account`], [`Event`] |

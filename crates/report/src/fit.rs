@@ -66,9 +66,8 @@ fn is_sure(one: &Coefficient) -> bool {
 
 /// Warnings of the plan and of what was served; nothing without any.
 fn warnings(results: &FitResults) -> String {
-    let item = |words: &str, about: &str| {
-        format!("<li>{} <span class=\"how\">{}</span></li>\n", escape(words), escape(about))
-    };
+    let item =
+        |words: &str, about: &str| format!("<li>{} <span class=\"how\">{}</span></li>\n", escape(words), escape(about));
     let mut items: String = results.warnings.iter().map(|warning| item(&warning.what, &about(warning))).collect();
     if results.rounds < results.planned_rounds {
         let (made, planned) = (results.rounds, results.planned_rounds);

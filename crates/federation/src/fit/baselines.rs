@@ -7,9 +7,7 @@ use inference::plan::Costs;
 use inference::results::Coefficient;
 use inference::warning::Warning;
 use inference::warning::rows::{rows_differ, small_sites};
-use inference::{
-    Encoded, Linear, Model, RowReading, Schema, Scores, Shard, Simulation, Site, read, scores,
-};
+use inference::{Encoded, Linear, Model, RowReading, Schema, Scores, Shard, Simulation, Site, read, scores};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;

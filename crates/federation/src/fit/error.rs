@@ -32,6 +32,11 @@ impl FitError {
     pub(super) fn refused(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
         StudyRunError::refused(code, message, hint).into()
     }
+
+    /// Whether a disk failed, so that the same call may do better; anything else about a run that is over stays as it is.
+    pub(super) fn is_of_disk(&self) -> bool {
+        matches!(self, Self::Log(_) | Self::Home(_) | Self::Study(StudyRunError::Study(StudyError::File { .. })))
+    }
 }
 
 impl From<RunError> for FitError {

@@ -2,7 +2,9 @@
 
 use super::FitError;
 use super::prepare::PreparedFit;
-use crate::identity::{FileError, Home, HomeError, PartyRole, Readers, is_there, private_folder, read_private, remove, replace};
+use crate::identity::{
+    FileError, Home, HomeError, PartyRole, Readers, is_there, private_folder, read_private, remove, replace,
+};
 use crate::log::{FILE as LEDGER, FolderDisk, Log, LogError, RunId};
 use crate::policy::{GrantTotals, Policy};
 use inference::settings::Promise;
@@ -12,7 +14,7 @@ use std::path::Path;
 use study::digits::hexadecimal;
 
 /// The limits of a home. Where it stands beside a key, the folder is the home of an owner and not of a site.
-pub(super) const LIMITS: &str = "fit.toml";
+const LIMITS: &str = "fit.toml";
 
 /// What is known of a fit that has not written its results yet.
 const UNFINISHED: &str = "unfinished.json";
@@ -56,11 +58,16 @@ impl UnfinishedFit {
 }
 
 impl FitHome {
+    /// Whether there is no home in this folder yet.
+    pub(super) fn is_new(folder: &Path) -> Result<bool, FitError> {
+        Ok(!there(&folder.join(LIMITS))?)
+    }
+
     /// Opens the home with its ledger, or makes one whose limits allow three fits like this one.
     pub(super) fn open(folder: &Path, fit: &PreparedFit) -> Result<(Self, Log<FolderDisk>), FitError> {
         let limits = folder.join(LIMITS);
         let is_home = Home::is_in(folder)?;
-        if !there(&limits)? {
+        if Self::is_new(folder)? {
             if is_home {
                 return Err(FitError::refused(
                     "F122",

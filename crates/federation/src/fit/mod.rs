@@ -114,12 +114,11 @@ pub fn rehearse(request: &FitRequest<'_>, observer: &dyn FitObserver, seed: u64)
 /// Makes a source of noise from the home's secret.
 type NoiseOf<'a> = &'a dyn Fn(&[u8; 32]) -> OsKeyed;
 
-fn fit_with(
-    request: &FitRequest<'_>,
-    observer: &dyn FitObserver,
-    noise: NoiseOf<'_>,
-) -> Result<Fitted, FitError> {
+fn fit_with(request: &FitRequest<'_>, observer: &dyn FitObserver, noise: NoiseOf<'_>) -> Result<Fitted, FitError> {
     let prepared = PreparedFit::of(request)?;
+    if FitHome::is_new(request.home)? {
+        check_room(request.out, None)?;
+    }
     let (home, mut log) = FitHome::open(request.home, &prepared)?;
     let mut begun = resumable(request, &prepared, &home, &mut log, observer)?;
     // A charge that cannot be done without is burnt once at most: the second run is not interrupted by this process.
@@ -135,14 +134,17 @@ fn fit_with(
             observer.note(FitNote::Resumed { rounds: run.rounds() });
         }
         let outcome = run.drive(observer)?;
-        if is_whole(&run, outcome)? {
+        if is_whole(&run, outcome) {
             return finish(request, &prepared, &home, run);
+        }
+        home.end()?;
+        if outcome == RunOutcome::Failed {
+            return Err(RunError::Diverged.into());
         }
         if !resumed {
             let what = "the run ended without an update to serve".to_owned();
             return Err(RunError::Unusable { what }.into());
         }
-        home.end()?;
         observer.note(FitNote::BeginsAnew);
         log = run.agent.into_log();
     }
@@ -236,25 +238,18 @@ fn opening(
 }
 
 /// Whether what the run has left is a posterior of the method: all its first looks and one update at least are in it.
-fn is_whole(run: &FitRun, outcome: RunOutcome) -> Result<bool, FitError> {
+fn is_whole(run: &FitRun, outcome: RunOutcome) -> bool {
+    let openings = run.coordinator.parts().built.openings.first();
+    let looks: u64 = openings.into_iter().flatten().map(|opening| opening.answers).sum();
     match outcome {
-        RunOutcome::Complete => Ok(true),
-        RunOutcome::Failed => Err(RunError::Diverged.into()),
-        RunOutcome::Spent | RunOutcome::QuorumLost | RunOutcome::SumFailed(_) => {
-            let openings = run.coordinator.parts().built.openings.first();
-            let looks: u64 = openings.into_iter().flatten().map(|opening| opening.answers).sum();
-            Ok(run.rounds() > looks)
-        }
+        RunOutcome::Complete => true,
+        RunOutcome::Failed => false,
+        RunOutcome::Spent | RunOutcome::QuorumLost | RunOutcome::SumFailed(_) => run.rounds() > looks,
     }
 }
 
 /// Writes what may be published, then what may not, and takes the fit off the list of unfinished ones.
-fn finish(
-    request: &FitRequest<'_>,
-    prepared: &PreparedFit,
-    home: &FitHome,
-    run: FitRun,
-) -> Result<Fitted, FitError> {
+fn finish(request: &FitRequest<'_>, prepared: &PreparedFit, home: &FitHome, run: FitRun) -> Result<Fitted, FitError> {
     let manifest = run.coordinator.manifest().clone();
     let account = Account::of(run.agent.log())?;
     let own = account.run(&manifest.run()).filter(|own| own.standing == RunStanding::Closed);
@@ -275,11 +270,14 @@ fn finish(
         lifetime,
         made: request.made,
     };
-    let results = release.publish(request.out, run.drawn)?;
-    let not_for_publication = match request.baselines {
-        true => Some(baselines::write(request, prepared, &state)?),
-        false => None,
-    };
-    home.end()?;
+    let written = release.publish(request.out, run.drawn).and_then(|results| {
+        let private = request.baselines.then(|| baselines::write(request, prepared, &state)).transpose()?;
+        Ok((results, private))
+    });
+    // What has no posterior now has none the next time: only a disk is worth another attempt.
+    if !written.as_ref().is_err_and(FitError::is_of_disk) {
+        home.end()?;
+    }
+    let (results, not_for_publication) = written?;
     Ok(Fitted { results, out: request.out.to_owned(), not_for_publication })
 }

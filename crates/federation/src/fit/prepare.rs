@@ -108,7 +108,10 @@ fn choose<'a>(study: &'a Study, name: Option<&str>) -> Result<&'a Method, FitErr
     };
     let about = |why: &str| format!("method {:?} {why}", method.name);
     let Some(promise) = &method.promise else {
-        return refuse(about("is non-private, and a fit is a release"), "choose another method, or add privacy = { … }");
+        return refuse(
+            about("is non-private, and a fit is a release"),
+            "choose another method, or add privacy = { … }",
+        );
     };
     if study.is_of_list(method) {
         return refuse(

@@ -141,5 +141,9 @@ impl FitRun {
 }
 
 fn broken(why: impl std::fmt::Display) -> FitError {
-    FitError::refused("F124", format!("the fit cannot go on: {why}"), "report this as a bug; what was charged stays charged")
+    FitError::refused(
+        "F124",
+        format!("the fit cannot go on: {why}"),
+        "report this as a bug; what was charged stays charged",
+    )
 }

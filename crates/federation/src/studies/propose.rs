@@ -121,9 +121,5 @@ fn pace(served: &Served, parts: &RunParts) -> Pace {
         Summing::Secure { cohort, .. } => cohort.quorum(),
         Summing::Nobody | Summing::Curator => served.sites.len() as u64,
     };
-    Pace {
-        rounds: rounds(parts),
-        quorum: served.quorum.unwrap_or(least),
-        deadline: served.deadline,
-    }
+    Pace { rounds: rounds(parts), quorum: served.quorum.unwrap_or(least), deadline: served.deadline }
 }

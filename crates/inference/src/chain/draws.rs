@@ -124,6 +124,22 @@ mod tests {
     }
 
     #[test]
+    fn draws_of_a_gaussian_have_its_moments_and_follow_from_the_seed() {
+        let q = Gaussian::new_diagonal(vec![1.0, -2.0], vec![4.0, 0.25]).unwrap();
+        let names = || vec!["a".to_owned(), "b".to_owned()];
+        let draws = Draws::of_gaussian(names(), &q, (2, 5000), 7).unwrap();
+        assert_eq!(draws, Draws::of_gaussian(names(), &q, (2, 5000), 7).unwrap());
+        assert_ne!(draws, Draws::of_gaussian(names(), &q, (2, 5000), 8).unwrap());
+        assert_ne!(draws.rows(0).next(), draws.rows(1).next());
+        for (index, (mean, deviation)) in [(1.0, 2.0), (-2.0, 0.5)].into_iter().enumerate() {
+            let all: Vec<f64> = draws.parameter(index).concat();
+            let found = all.iter().sum::<f64>() / all.len() as f64;
+            let spread = (all.iter().map(|x| (x - found).powi(2)).sum::<f64>() / all.len() as f64).sqrt();
+            assert!((found - mean).abs() < 0.05 * deviation && (spread / deviation - 1.0).abs() < 0.04);
+        }
+    }
+
+    #[test]
     fn what_is_no_set_of_chains_is_refused_with_its_place() {
         for (found, names, chains) in [
             ("`a`", &["a", "a"][..], &[&[1.0, 2.0][..]][..]),
