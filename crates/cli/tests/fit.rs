@@ -32,7 +32,9 @@ privacy = { unit = "example", adjacency = "substitute", epsilon = 1.0, delta = 1
 fn a_fit_is_told_written_and_read_by_the_other_commands() {
     let room = Room::new("fit", STUDY);
     let told = room.told(&["fit", "study.toml", "--home", "home"]);
-    for words in ["method      noise-aware, 4 of 4 rounds", "the first fit of this home", "in total    ε = 1 at δ = 1e-5"] {
+    for words in
+        ["method      noise-aware, 4 of 4 rounds", "the first fit of this home", "in total    ε = 1 at δ = 1e-5"]
+    {
         assert!(told.contains(words), "{words}\n{told}");
     }
     let out = room.0.join("fits/hearts");

@@ -188,7 +188,7 @@ fn an_unfinished_fit_of_another_table_or_study_is_given_up_and_stays_counted() {
     let notes = Notes::stopping_at(1);
     assert!(matches!(owner.fit("out", &notes), Err(FitError::Stopped)));
     assert_eq!(notes.notes.borrow()[0], FitNote::GivenUp);
-    let other = Owner { study: STUDY.replace("rounds = 6", "rounds = 5"), ..Owner::at(&owner.folder) };
+    let other = Owner::at(&owner.folder, &STUDY.replace("rounds = 6", "rounds = 5"));
     let notes = Notes::default();
     let results = other.fit("out", &notes).unwrap().results;
     assert_eq!(notes.notes.borrow()[0], FitNote::GivenUp);

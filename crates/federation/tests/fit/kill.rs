@@ -49,7 +49,7 @@ const PLACES: [(&str, u64); 9] = [
 #[test]
 fn a_process_that_fits() {
     if let Some(folder) = std::env::var_os("POSTERITY_FIT_FOLDER") {
-        Owner::at(Path::new(&folder)).fit("out", &()).unwrap();
+        Owner::at(Path::new(&folder), STUDY).fit("out", &()).unwrap();
     }
 }
 
@@ -100,17 +100,13 @@ fn after_kill(owner: &Owner) -> Option<AfterKill> {
 fn campaign(name: &str, places: &[(&str, u64)]) -> Vec<Window> {
     let owner = Owner::new(name, STUDY);
     let (mut windows, mut seen) = (Vec::new(), Vec::new());
-    for &place in places {
-        if !killed(&owner, Some(place)) {
-            break;
-        }
+    let mut places = places.iter().copied().map(Some).chain([None]);
+    while places.next().is_some_and(|place| killed(&owner, place)) {
         let found = after_kill(&owner);
         windows.push(found.as_ref().map_or(Window::BeforeCharge, |found| found.window));
         seen.extend(found);
     }
-    if !killed(&owner, None) {
-        postmortem(&owner, &seen, windows.len() as u64);
-    }
+    postmortem(&owner, &seen, windows.len() as u64);
     windows
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn rows(count: u64, seed: u64) -> String {
 /// An owner's folder with a table, its schema and a home. It is removed when a test ends well.
 pub(crate) struct Owner {
     pub(crate) folder: PathBuf,
-    pub(crate) study: String,
+    study: String,
     kept: bool,
 }
 
@@ -71,8 +71,8 @@ impl Owner {
     }
 
     /// The owner of a folder that is another's to remove.
-    pub(crate) fn at(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), study: STUDY.to_owned(), kept: true }
+    pub(crate) fn at(folder: &Path, study: &str) -> Self {
+        Self { folder: folder.to_owned(), study: study.to_owned(), kept: true }
     }
 
     pub(crate) fn home(&self) -> PathBuf {
