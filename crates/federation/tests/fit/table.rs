@@ -67,6 +67,7 @@ impl Owner {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("rows.csv"), rows(60, 1)).unwrap();
         std::fs::write(folder.join("rows.toml"), SCHEMA).unwrap();
+        std::fs::write(folder.join("study.toml"), study).unwrap();
         Self { folder, study: study.to_owned(), kept: false }
     }
 
