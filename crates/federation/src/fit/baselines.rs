@@ -29,36 +29,14 @@ struct OwnersView {
     rows: usize,
     /// What the scores are of.
     scored_on: &'static str,
-    fitted: ScoresView,
-    constant: ScoresView,
-    non_private: ScoresView,
+    fitted: Scores<f64>,
+    constant: Scores<f64>,
+    non_private: Scores<f64>,
     /// Means and standard deviations of the non-private posterior.
     non_private_posterior: Vec<Coefficient>,
     warnings: Vec<Warning>,
     /// The first cell that the schema does not allow, if there is one. A fit treats such cells as missing.
     first_problem: Option<String>,
-}
-
-#[derive(Serialize)]
-struct ScoresView {
-    log_likelihood: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    accuracy: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    auc: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    absolute_error: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    root_squared_error: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    coverage: Option<f64>,
-}
-
-impl From<Scores> for ScoresView {
-    fn from(scores: Scores) -> Self {
-        let Scores { accuracy, log_likelihood, auc, absolute_error, root_squared_error, coverage, .. } = scores;
-        Self { log_likelihood, accuracy, auc, absolute_error, root_squared_error, coverage }
-    }
 }
 
 /// Scores the posterior of this state and two baselines on the rows of the table, and writes them beside the results.
@@ -113,9 +91,9 @@ fn view(
         method: parts.method.name.clone(),
         rows: test.len(),
         scored_on: "the rows that were fitted, in units of the encoded outcome: no row was held out",
-        fitted: scores(&predictions, test.outcomes()).into(),
-        constant: constant.scores.into(),
-        non_private: open.scores.into(),
+        fitted: scores(&predictions, test.outcomes()),
+        constant: constant.scores,
+        non_private: open.scores,
         non_private_posterior: names
             .into_iter()
             .zip(numbers)

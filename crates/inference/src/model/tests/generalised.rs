@@ -78,7 +78,8 @@ fn gradients_and_statistics_are_the_slopes_of_the_expected_log_likelihood() {
 #[test]
 fn logistic_regression_as_a_generalised_linear_model_is_logistic_regression() {
     let (wrapped, own, rows, which) = (GeneralisedLinear(Binary), Logistic::default(), rows(true), [3, 0, 1]);
-    assert_eq!((wrapped.offers(), wrapped.parameters(5)), (own.offers(), own.parameters(5)));
+    assert!(wrapped.offers().iter().all(|offer| own.offers().contains(offer)));
+    assert_eq!(wrapped.parameters(5), own.parameters(5));
     assert_close(&gradient(&wrapped, &rows, &which, 0), &gradient(&own, &rows, &which, 0), 1e-14);
     let q = diagonal();
     for family in [Family::MeanField { dimension: 5 }, Family::Full { dimension: 5 }] {
