@@ -1,4 +1,4 @@
-//! Batches of rows, drawn by a gate from its own keyed stream, so that how a batch was drawn is what is charged.
+//! Batches of rows, or of persons where these are the unit, drawn by a gate from its own keyed stream, so that how a batch was drawn is what is charged.
 //!
 //! Amplification by sampling is a statement about the law of the batch, so nobody but the gate may draw one. A gate draws
 //! from a branch of its noise stream, and a batch carries a ticket: a sum made from it can be released once, by that gate.
@@ -29,7 +29,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Row numbers, each once, in no order. Which rows were drawn is private: they stay where the rows are.
+    /// Numbers of rows, or of persons where these are the unit, each once, in no order. Which rows were drawn is private: they stay where the rows are.
     pub fn rows(&self) -> &[usize] {
         &self.rows
     }

@@ -7,11 +7,12 @@
 //! [`crate::sensitivity_factor`] times the integer bound.
 //!
 //! `layers.rs` sums gradients of network layers that are never formed, `outer.rs` outer products, `numbers.rs` single
-//! numbers with their spread.
+//! numbers with their spread, `persons.rs` vectors of persons, whose rows are summed before they are clipped.
 
 mod layers;
 mod numbers;
 mod outer;
+mod persons;
 
 pub use layers::{Inputs, Layer};
 
@@ -59,6 +60,8 @@ pub struct Bounded {
     products: Zeroizing<Vec<f64>>,
     /// Σ of squared units as long as nothing but single numbers was added; none after anything else.
     squares: Option<Zeroizing<u128>>,
+    /// The persons of the batch, where the sum has one vector for each of these.
+    persons: Option<Box<persons::PersonSums>>,
 }
 
 /// Where the vectors of a sum lie.
@@ -104,7 +107,7 @@ impl Bounded {
                 sum.begin(batch)?;
                 Ok(sum)
             }
-            Grain::Whole | Grain::Part { .. } => {
+            Grain::Whole | Grain::Part { .. } | Grain::Person => {
                 Err(PrivacyError::Shape { found: "vectors of single examples".into(), expected: shape.to_string() })
             }
         }
@@ -116,10 +119,14 @@ impl Bounded {
     /// such vector moves the sum no further than to replace one of length C of any sign. Gates take it for
     /// substitution only, and not for Poisson batches: to add or remove one, or to draw it or not, moves it by √2·C.
     pub fn non_negative(shape: Shape, batch: &Batch) -> Result<Self, PrivacyError> {
-        let mut sum = Self::examples(shape, batch)?;
-        sum.clip = Clipper::in_orthant(&shape);
-        sum.reach = Reach::Orthant;
-        Ok(sum)
+        Ok(Self::examples(shape, batch)?.in_orthant())
+    }
+
+    /// The same sum with vectors held to the orthant.
+    fn in_orthant(mut self) -> Self {
+        self.clip = Clipper::in_orthant(&self.shape);
+        self.reach = Reach::Orthant;
+        self
     }
 
     /// A whole change as one clipped vector.
@@ -137,7 +144,7 @@ impl Bounded {
         let room = match shape.grain() {
             Grain::Whole => 1,
             Grain::Part { count } => count,
-            Grain::Example => {
+            Grain::Example | Grain::Person => {
                 return Err(PrivacyError::Shape {
                     found: "changes of whole parts".into(),
                     expected: shape.to_string(),
@@ -157,19 +164,8 @@ impl Bounded {
         let zeros = || Zeroizing::new(vec![0; d]);
         let (units, scratch, clip) = (zeros(), zeros(), Clipper::to(&shape));
         let (reach, ghost, products) = (Reach::Ball, Box::default(), Zeroizing::default());
-        Self {
-            shape,
-            units,
-            scratch,
-            clip,
-            pushed: 0,
-            room,
-            drawn_by: None,
-            reach,
-            ghost,
-            products,
-            squares: Some(Zeroizing::new(0)),
-        }
+        let (drawn_by, squares, persons) = (None, Some(Zeroizing::new(0)), None);
+        Self { shape, units, scratch, clip, pushed: 0, room, drawn_by, reach, ghost, products, squares, persons }
     }
 
     /// Starts the sum again at zero for the rows of the next batch, keeping its buffers.
@@ -177,12 +173,17 @@ impl Bounded {
         if self.shape.grain() != Grain::Example {
             return Err(PrivacyError::Shape { found: "a batch of rows".into(), expected: self.shape.to_string() });
         }
+        self.restart(batch, batch.rows().len() as u64);
+        Ok(())
+    }
+
+    /// Empties the sum, which then has room for so many vectors of this batch.
+    fn restart(&mut self, batch: &Batch, room: u64) {
         self.units.fill(0);
         self.pushed = 0;
         self.squares = Some(Zeroizing::new(0));
-        self.room = batch.rows().len() as u64;
+        self.room = room;
         self.drawn_by = Some(batch.ticket());
-        Ok(())
     }
 
     /// Rounds a vector to the grid, clips it to the bound, and adds it.
@@ -202,6 +203,10 @@ impl Bounded {
         }
         self.takes_vectors()?;
         self.count_one()?;
+        if self.persons.is_some() {
+            self.add_row(vector.iter().copied().enumerate());
+            return Ok(());
+        }
         self.clip.vector(vector, &mut self.scratch);
         self.reach.hold(&mut self.scratch);
         add(&mut self.units, &self.scratch);
@@ -229,6 +234,11 @@ impl Bounded {
         }
         self.takes_vectors()?;
         self.count_one()?;
+        if self.persons.is_some() {
+            let places = || (0..dense).chain(positions.iter().map(|&p| p as usize));
+            self.add_row(places().chain(places().map(|p| d + p)).zip(values.iter().copied()));
+            return Ok(());
+        }
         // Dense coordinates and increasing positions after them are at most as many as there are coordinates.
         let parts = &mut self.scratch[..values.len()];
         self.clip.vector(values, parts);
@@ -258,6 +268,10 @@ impl Bounded {
         }
         self.takes_vectors()?;
         self.count_one()?;
+        if self.persons.is_some() {
+            self.add_row(positions.iter().map(|&p| p as usize).zip(values.iter().copied()));
+            return Ok(());
+        }
         // Increasing positions in range are at most as many as there are coordinates.
         let parts = &mut self.scratch[..values.len()];
         self.clip.vector(values, parts);
@@ -287,6 +301,7 @@ impl Bounded {
                 Grain::Example => "one vector for each row of its batch".into(),
                 Grain::Whole => "one vector".into(),
                 Grain::Part { count } => format!("{count} vectors"),
+                Grain::Person => "one vector for each row of the persons of its batch".into(),
             };
             return Err(PrivacyError::TooMany { expected });
         }

@@ -92,7 +92,7 @@ impl Event {
         self.adjacency
     }
 
-    /// Who is protected: a row, or a client with all its rows.
+    /// Who is protected: a row, a person with all its rows, or a client with all its rows.
     pub fn unit(&self) -> Unit {
         self.unit
     }

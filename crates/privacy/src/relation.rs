@@ -26,6 +26,8 @@ pub enum Unit {
     Example,
     /// All rows of one client.
     Client,
+    /// All rows of one person, however many. The number of persons is public under substitution, that of rows is not.
+    Person,
 }
 
 /// How the batch of a step was drawn.
@@ -48,16 +50,16 @@ pub enum Unit {
 pub enum Sampling {
     /// Every row takes part.
     None,
-    /// Each row independently with probability `rate`.
+    /// Each row independently with probability `rate`; each person with all its rows, where persons are the unit.
     Poisson {
-        /// q: the probability that a given row is in the batch.
+        /// q: the probability that a given row, or person, is in the batch.
         rate: SamplingRate,
     },
     /// A uniform subset of fixed size.
     WithoutReplacement {
-        /// Rows in a batch.
+        /// Rows in a batch, or persons where these are the unit.
         batch: u64,
-        /// Rows in all: a public constant.
+        /// Rows or persons in all: a public constant.
         of: u64,
     },
 }
@@ -145,6 +147,7 @@ impl fmt::Display for Unit {
         f.write_str(match self {
             Self::Example => "example",
             Self::Client => "client",
+            Self::Person => "person",
         })
     }
 }
@@ -172,6 +175,24 @@ pub enum Grain {
         /// K, the number of parts: a public constant that does not depend on the rows.
         count: u64,
     },
+    /// From all rows of one person, summed before they are clipped: the sum has one vector per person.
+    Person,
+}
+
+impl Grain {
+    /// The grain of a sum with one clipped vector per unit, where the method itself speaks of examples: rows are summed by
+    /// person where persons are protected. Whole changes and parts stay what they are.
+    pub fn for_unit(self, unit: Unit) -> Self {
+        match (self, unit) {
+            (Self::Example, Unit::Person) => Self::Person,
+            _ => self,
+        }
+    }
+
+    /// True if the sum has one clipped vector for each drawn unit, so that sampling amplifies.
+    pub fn is_by_unit(self) -> bool {
+        matches!(self, Self::Example | Self::Person)
+    }
 }
 
 /// Where noise enters, hence whose messages the adversary sees.
@@ -189,12 +210,14 @@ pub enum Trust {
 /// | clipped | unit | add-remove | substitute |
 /// |---|---|---|---|
 /// | each example | example | C | 2C |
-/// | whole change, or one of K parts | example | 2C | 2C |
+/// | each person's sum | person | C | 2C |
+/// | whole change, or one of K parts | example or person | 2C | 2C |
 /// | whole change | client | C, under a curator or secure sum only | 2C |
 ///
-/// An example inside a whole change can move that change anywhere within its ball of radius C, hence by 2C.
+/// An example or a person inside a whole change can move that change anywhere within its ball of radius C, hence by 2C.
 /// A client that joins or leaves is visible at a local gate (its message is missing), so add-remove of a client
-/// has a meaning only where the total alone is seen: its change becomes 0, and it still answers. See `docs/maths/sensitivity.md`.
+/// has a meaning only where the total alone is seen: its change becomes 0, and it still answers. See `docs/maths/sensitivity.md` and, for
+/// persons, `docs/maths/persons.md`.
 ///
 /// # Examples
 ///
@@ -207,6 +230,8 @@ pub enum Trust {
 ///
 /// // Clipping each example of a client does not bound the client.
 /// assert!(sensitivity_factor(Grain::Example, Unit::Client, Adjacency::Substitute, Trust::Local).is_err());
+/// // Nor does it bound a person, who may have any number of rows.
+/// assert!(sensitivity_factor(Grain::Example, Unit::Person, Adjacency::Substitute, Trust::Local).is_err());
 /// # Ok::<(), privacy::PrivacyError>(())
 /// ```
 ///
@@ -218,7 +243,9 @@ pub fn sensitivity_factor(grain: Grain, unit: Unit, adjacency: Adjacency, trust:
     match (grain, unit, adjacency, trust) {
         (Grain::Example, Unit::Example, AddRemove, _) => Ok(1),
         (Grain::Example, Unit::Example, Substitute, _) => Ok(2),
-        (Grain::Whole | Grain::Part { .. }, Unit::Example, _, _) => Ok(2),
+        (Grain::Person, Unit::Person, AddRemove, _) => Ok(1),
+        (Grain::Person, Unit::Person, Substitute, _) => Ok(2),
+        (Grain::Whole | Grain::Part { .. }, Unit::Example | Unit::Person, _, _) => Ok(2),
         (Grain::Whole, Unit::Client, Substitute, _) => Ok(2),
         (Grain::Whole, Unit::Client, AddRemove, Aggregate) => Ok(1),
         (Grain::Whole, Unit::Client, AddRemove, Local) => Err(PrivacyError::NoTheorem {
@@ -226,8 +253,18 @@ pub fn sensitivity_factor(grain: Grain, unit: Unit, adjacency: Adjacency, trust:
             why: "a missing message is visible whatever noise the others carry",
             hint: "use substitution, or a curator or secure sum",
         }),
-        (Grain::Example | Grain::Part { .. }, Unit::Client, _, _) => Err(PrivacyError::NoTheorem {
-            what: "a client as the unit of a sum that clips examples or parts".into(),
+        (Grain::Example, Unit::Person, _, _) => Err(PrivacyError::NoTheorem {
+            what: "a person as the unit of a sum that clips examples".into(),
+            why: "a person may have several rows, and clipping each of them does not bound their sum",
+            hint: "sum the rows of each person and clip the sums",
+        }),
+        (Grain::Person, Unit::Example, _, _) => Err(PrivacyError::NoTheorem {
+            what: "an example as the unit of a sum that clips persons".into(),
+            why: "rows come and go inside a person's vector, which no accountant of batches of rows covers",
+            hint: "account for persons, or clip each example",
+        }),
+        (Grain::Example | Grain::Part { .. } | Grain::Person, Unit::Client, _, _) => Err(PrivacyError::NoTheorem {
+            what: "a client as the unit of a sum that clips examples, persons or parts".into(),
             why: "clipping each of a client's vectors does not bound their sum",
             hint: "clip the whole change of a client",
         }),
@@ -251,7 +288,14 @@ mod tests {
                 assert_eq!(of(part, Unit::Example, adjacency, trust), Some(2));
                 assert_eq!(of(Grain::Example, Unit::Client, adjacency, trust), None);
                 assert_eq!(of(part, Unit::Client, adjacency, trust), None);
+                assert_eq!(of(Grain::Whole, Unit::Person, adjacency, trust), Some(2));
+                assert_eq!(of(part, Unit::Person, adjacency, trust), Some(2));
+                assert_eq!(of(Grain::Example, Unit::Person, adjacency, trust), None);
+                assert_eq!(of(Grain::Person, Unit::Example, adjacency, trust), None);
+                assert_eq!(of(Grain::Person, Unit::Client, adjacency, trust), None);
             }
+            assert_eq!(of(Grain::Person, Unit::Person, AddRemove, trust), Some(1));
+            assert_eq!(of(Grain::Person, Unit::Person, Substitute, trust), Some(2));
             assert_eq!(of(Grain::Whole, Unit::Client, Substitute, trust), Some(2));
         }
         assert_eq!(of(Grain::Whole, Unit::Client, AddRemove, Local), None);

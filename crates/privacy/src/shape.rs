@@ -192,6 +192,7 @@ impl fmt::Display for Shape {
             Grain::Example => "each example".into(),
             Grain::Whole => "the whole change".into(),
             Grain::Part { count } => format!("each of {count} parts"),
+            Grain::Person => "each person".into(),
         };
         write!(f, "{} coordinates, {grain} clipped to {}, grid 2^{}", self.dimension, self.bound, -self.grid.exponent)
     }

@@ -121,6 +121,13 @@ impl Bounded {
     /// is clipped together with the first. A sum is made by one such call. An example that is not finite contributes
     /// exactly zero, and so does one whose inputs or deltas are over 2^400 in grid units.
     pub fn push_layers(&mut self, layers: &[Layer<'_>], second: Option<&[f64]>) -> Result<(), PrivacyError> {
+        if self.persons.is_some() {
+            return Err(PrivacyError::NoTheorem {
+                what: "a sum of persons over network layers".into(),
+                why: "layers give the norm of each row's gradient, and not that of a person's sum",
+                hint: "account for examples, or use a method that clips whole changes",
+            });
+        }
         let rows = self.rows_of(layers, second)?;
         let clip = effective_bound(&self.shape, second.is_some())?;
         self.ghost.prepare(rows, second)?;

@@ -13,7 +13,7 @@ impl Bounded {
     /// For sums of one coordinate of any sign. A number that is not finite contributes exactly zero, silently: whether that
     /// happened is private.
     pub fn push_numbers(&mut self, values: &[f64]) -> Result<(), PrivacyError> {
-        if self.units.len() != 1 || self.reach != Reach::Ball {
+        if self.units.len() != 1 || self.reach != Reach::Ball || self.persons.is_some() {
             return Err(PrivacyError::Shape { found: "single numbers".into(), expected: self.shape.to_string() });
         }
         if self.room - self.pushed < values.len() as u64 {

@@ -4,13 +4,13 @@
 //! diagonal times √2: the inner product of two packed matrices is that of the matrices.
 //!
 //! **Theorem.** With B = ⌊C·2^k⌋, let q and q' be integer vectors of length ⌊√2·B⌋ − S at most, each within S of
-//! a multiple, not negative, of a packed outer product. Then ‖q − q'‖ ≤ 2B.
+//! a multiple, not negative, of a packed outer product, or of a sum of such products. Then ‖q − q'‖ ≤ 2B.
 //!
-//! Proof. Write q = M + e and q' = M' + e' with ‖e‖, ‖e'‖ ≤ S and ⟨M, M'⟩ ≥ 0, which is a multiple of
+//! Proof. Write q = M + e and q' = M' + e' with ‖e‖, ‖e'‖ ≤ S and ⟨M, M'⟩ ≥ 0, which is a sum of multiples of
 //! ⟨zzᵀ, z'z'ᵀ⟩ = (zᵀz')². For T = ⌊√2·B⌋ − S,
 //! ⟨q, q'⟩ = ⟨M, M'⟩ + ⟨e, q'⟩ + ⟨q, e'⟩ − ⟨e, e'⟩ ≥ −2ST − S², so ‖q − q'‖² ≤ 2T² + 4ST + 2S² = 2(T + S)² ≤ 4B².
 //!
-//! ‖q‖ ≤ T is checked in integers, for each row. That S is ⌈3√p/2⌉ + 1 is shown at [`slack`].
+//! ‖q‖ ≤ T is checked in integers, for each row or person. That S is ⌈3√p/2⌉ + 1 is shown at [`slack`].
 //!
 //! Second moments are sums of zzᵀ. Replacing one such matrix by another moves the sum by at most √2 times the larger norm, and not
 //! by twice: they lie in a cone whose members have inner products of at least zero. The bound is larger by √2 for the same
@@ -18,7 +18,7 @@
 
 use super::{Bounded, Clipper, Reach, add};
 use crate::batch::Batch;
-use crate::{Grain, PrivacyError, Shape};
+use crate::{PrivacyError, Shape};
 use std::f64::consts::SQRT_2;
 use zeroize::Zeroizing;
 
@@ -29,12 +29,16 @@ impl Bounded {
     /// take a sum of [`Bounded::non_negative`]: for substitution only, and not for Poisson batches.
     /// The shape has d(d+1)/2 coordinates for rows of d entries, and a bound of more units than rounding can take.
     pub fn outer_products(shape: Shape, batch: &Batch) -> Result<Self, PrivacyError> {
-        let bound = cone_bound(&shape)?;
-        let mut sum = Self::examples(shape, batch)?;
-        sum.clip = Clipper::new(bound, shape.grid().in_units(1.0), shape.grid().unit());
-        sum.reach = Reach::Cone;
-        sum.products = Zeroizing::new(vec![0.0; shape.dimension()]);
-        Ok(sum)
+        Self::examples(shape, batch)?.in_cone()
+    }
+
+    /// The same sum, of outer products.
+    pub(super) fn in_cone(mut self) -> Result<Self, PrivacyError> {
+        let (bound, grid) = (cone_bound(&self.shape)?, self.shape.grid());
+        self.clip = Clipper::new(bound, grid.in_units(1.0), grid.unit());
+        self.reach = Reach::Cone;
+        self.products = Zeroizing::new(vec![0.0; self.shape.dimension()]);
+        Ok(self)
     }
 
     /// Refuses a shape that [`Bounded::outer_products`] would refuse, for those who ask before they charge.
@@ -64,6 +68,10 @@ impl Bounded {
             products[i] = row * row;
             rest = later;
         }
+        if self.persons.is_some() {
+            self.add_products();
+            return Ok(());
+        }
         self.clip.vector(&self.products, &mut self.scratch);
         add(&mut self.units, &self.scratch);
         Ok(())
@@ -73,10 +81,10 @@ impl Bounded {
 /// T = ⌊√2·B⌋ − S, or a refusal where that is not over 0.
 fn cone_bound(shape: &Shape) -> Result<u64, PrivacyError> {
     let (p, bound) = (shape.dimension(), shape.non_negative_bound_units());
-    if shape.grain() != Grain::Example || entries(rows_of(p)) != p {
+    if !shape.grain().is_by_unit() || entries(rows_of(p)) != p {
         return Err(PrivacyError::Shape {
             found: shape.to_string(),
-            expected: "outer products of examples, d(d+1)/2 coordinates".into(),
+            expected: "outer products of examples or persons, d(d+1)/2 coordinates".into(),
         });
     }
     if bound <= slack(p) {
@@ -95,6 +103,10 @@ fn cone_bound(shape: &Shape) -> Result<u64, PrivacyError> {
 /// entries, rounds toward zero after (1). Beside these are relative errors of under 2^−50 in all: 2^−53 each for √2, the two
 /// products, the factor's product and the half unit taken off; of entries whose length is under 2^41 that is
 /// 2^−9 units; and products under the range of f64, 2^−1074 each, which are under 2^−170 units on any grid.
+///
+/// In sums of persons the relative errors are of the products of single rows and of their compensated summation: under
+/// 2^−50·Σ‖z‖² in all. Σ‖z‖² is the trace of the sum A, at most √d·‖A‖ for rows of d entries, so they are under √d·2^−9 units:
+/// a quarter of a unit for the largest shape.
 fn slack(p: usize) -> u64 {
     let squared = 9 * p as u64; // of 3√p
     let root = squared.isqrt();

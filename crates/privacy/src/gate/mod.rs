@@ -35,8 +35,7 @@ use crate::batch::Batch;
 use crate::bounded::Reach;
 use crate::noise::RoundedGaussian;
 use crate::{
-    Adjacency, Bounded, Event, Grain, Mechanism, Outgoing, PrivacyError, Released, Sampling, Shape, Trust,
-    sensitivity_factor,
+    Adjacency, Bounded, Event, Mechanism, Outgoing, PrivacyError, Released, Sampling, Shape, Trust, sensitivity_factor,
 };
 
 /// Where noise enters and who is trusted. Every call of `release` or `send` uses up one step of a charged event.
@@ -47,7 +46,8 @@ pub trait Gate {
     /// The shape of the sums that this gate takes.
     fn shape(&self) -> &Shape;
 
-    /// Draws the rows of the next step in the way that the charged event names.
+    /// Draws the rows of the next step in the way that the charged event names; the persons, where these are its unit, and
+    /// `rows` is how many persons there are.
     ///
     /// The batch is good for one release at this gate.
     fn batch(&mut self, rows: usize, into: &mut Batch) -> Result<(), PrivacyError>;
@@ -66,11 +66,11 @@ pub trait Gate {
 /// A whole change, or a part of one, is computed from all rows: to charge it at a sampling rate would claim an
 /// amplification that is not there.
 pub(crate) fn sensitivity_units(shape: &Shape, event: &Event, trust: Trust) -> Result<u64, PrivacyError> {
-    if shape.grain() != Grain::Example && *event.sampling() != Sampling::None {
+    if !shape.grain().is_by_unit() && *event.sampling() != Sampling::None {
         return Err(PrivacyError::NoTheorem {
             what: format!("{} for a sum in which {shape}", event.sampling()),
-            why: "only a sum with one clipped vector for each drawn row is amplified by sampling",
-            hint: "charge the event without sampling, or clip each example",
+            why: "only a sum with one clipped vector for each drawn row or person is amplified by sampling",
+            hint: "charge the event without sampling, or clip each example or person",
         });
     }
     let factor = sensitivity_factor(shape.grain(), event.unit(), event.adjacency(), trust)?;
@@ -122,6 +122,12 @@ fn check_sum(sum: &Bounded, shape: &Shape, event: &Event, tickets: &mut Tickets)
     }
     if sum.shape() != shape {
         return Err(PrivacyError::Shape { found: sum.shape().to_string(), expected: shape.to_string() });
+    }
+    if !sum.is_complete() {
+        return Err(PrivacyError::Shape {
+            found: "a sum that lacks rows of a person".into(),
+            expected: "every row of every person of the batch, or none".into(),
+        });
     }
     if sum.ticket() != tickets.current {
         return Err(PrivacyError::Shape {

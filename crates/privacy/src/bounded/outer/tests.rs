@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bounded::norm_squared;
-use crate::{Grid, NormBound, Sampling};
+use crate::{Grain, Grid, NormBound, Sampling};
 use chacha20::ChaCha20Rng;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
