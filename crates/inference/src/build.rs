@@ -13,7 +13,7 @@ use crate::settings::{Aggregator, Rates, Schedule, SecureSumSettings};
 use crate::solve::{Prior, Problem};
 use crate::{Family, InputLayout, Model, Opening, RunError, Stage, Terms};
 use privacy::{
-    Adjacency, Cohort, Event, Grain, Grant, Grid, Mechanism, NormBound, PrivacyError, Sampling, Shape, Steps, Unit,
+    Adjacency, Cohort, Event, Grant, Grid, Mechanism, NormBound, PrivacyError, Sampling, Shape, Steps, Unit,
 };
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl Built {
     }
 }
 
-/// Builds a method for clients with these declared numbers of rows, on a model of these inputs, which all sites
+/// Builds a method for clients with these declared numbers of rows, or of persons where these are the unit, on a model of these inputs, which all sites
 /// share. The seed is that of public coins, where the method throws any.
 ///
 /// # Errors
@@ -142,8 +142,8 @@ fn rate(schedule: Schedule, rows: u64) -> f64 {
     }
 }
 
-/// What is agreed with each client: the planned event, or an open one. Weights follow declared rows, where rows are the
-/// unit, and are equal where clients are.
+/// What is agreed with each client: the planned event, or an open one. Weights follow declared rows or persons, where these
+/// are the unit, and are equal where clients are.
 pub(crate) fn terms(
     method: &Method,
     plan: &MethodPlan,
@@ -191,7 +191,7 @@ fn openings(
 
 /// An event that promises nothing, and a shape whose bound no honest sum reaches.
 fn open(release: &Release, rows: u64) -> Result<(Event, Shape), PrivacyError> {
-    let sampling = if release.grain == Grain::Example { sampling(release.batch, rows)? } else { Sampling::None };
+    let sampling = if release.grain.is_by_unit() { sampling(release.batch, rows)? } else { Sampling::None };
     // 2^40 units: the finest grid that holds the bound.
     let (bound, exponent) = match release.clipped {
         Clipped::Statistics => (2_f64.powi(16), 24),

@@ -124,8 +124,8 @@ pub use build::{Built, build};
 pub use client::{Client, SimulationContext, Summing};
 pub use data::{
     Column, Dealt, Drawn, Encoded, Federation, InputLayout, Kind, Missing, Numeric, Only, Outcome, OutcomeKind,
-    Partition, RecordId, Row, RowKeys, RowReading, Rows, SCHEMA_KEYS, Schema, Shard, Site, Skew, Split,
-    SyntheticLinear, SyntheticMixture, agree, header, nearest, read, read_inputs,
+    Partition, PersonKey, RecordId, Row, RowKeys, RowReading, Rows, SCHEMA_KEYS, Schema, Shard, Site, Skew, Split,
+    SyntheticLinear, SyntheticMixture, UnitBatch, agree, header, nearest, read, read_inputs,
 };
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};

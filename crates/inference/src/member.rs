@@ -12,7 +12,7 @@ use crate::{ClientView, Opening, RunError, Shard, Stage, Terms};
 use privacy::noise::NoiseContext;
 use privacy::{
     BarkerGate, ChargeReceipt, CuratorGate, Durability, Event, Gate, Ledger, LocalGate, Mechanism, OpenGate, Outgoing,
-    PrivacyError, Sampling, ShareGate,
+    PrivacyError, Sampling, ShareGate, Unit,
 };
 
 /// Where a member's charges are kept and its gates come from: a simulation's, or an agent's.
@@ -179,7 +179,7 @@ impl Member {
     }
 }
 
-/// Whether a gate can be opened on the agreed terms, and the rows are as many as fixed batches are drawn from.
+/// Whether a gate can be opened on the agreed terms, and the rows or persons are as many as fixed batches are drawn from.
 fn check_gate(seat: &ClientView<'_>, summing: Summing) -> Result<(), PrivacyError> {
     let Terms { event, shape, .. } = seat.terms;
     match summing {
@@ -191,10 +191,14 @@ fn check_gate(seat: &ClientView<'_>, summing: Summing) -> Result<(), PrivacyErro
     }
     match *event.sampling() {
         // Fixed batches go with substitution, under which the number of rows is public.
-        Sampling::WithoutReplacement { of, .. } if of != seat.shard.len() as u64 => Err(PrivacyError::Shape {
-            found: format!("{} rows", seat.shard.len()),
-            expected: format!("the {of} rows of the declared sampling"),
-        }),
+        Sampling::WithoutReplacement { of, .. } => {
+            let found = seat.shard.count(event.unit())? as u64;
+            let units = if event.unit() == Unit::Person { "persons" } else { "rows" };
+            (found == of).then_some(()).ok_or_else(|| PrivacyError::Shape {
+                found: format!("{found} {units}"),
+                expected: format!("the {of} {units} of the declared sampling"),
+            })
+        }
         _ => Ok(()),
     }
 }

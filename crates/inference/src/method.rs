@@ -258,7 +258,7 @@ pub struct Parts<'a> {
     pub terms: &'a [Terms],
     /// What was agreed for the first answers of each client, where that differs.
     pub openings: &'a [Vec<Opening>],
-    /// Declared rows of each client.
+    /// Declared rows of each client; persons, where these are the unit.
     pub rows: &'a [u64],
     /// Who adds up.
     pub summing: Summing,
@@ -272,6 +272,11 @@ pub struct Parts<'a> {
 const SENDING: i32 = 24;
 
 impl Parts<'_> {
+    /// Who is protected; rows, where nobody is.
+    pub fn unit(&self) -> Unit {
+        self.terms.first().map_or(Unit::Example, |terms| terms.event.unit())
+    }
+
     /// The grid on which changes computed from released values travel.
     pub fn sending(&self) -> Result<Grid, RunError> {
         Ok(Grid::new(SENDING)?)
@@ -383,10 +388,15 @@ impl Method {
         self.algorithm.covariance().family(dimension)
     }
 
-    /// True if a row more or less, which is private under add-remove, changes a rate, a weight or δ of this method.
+    /// Who is protected; rows, where nobody is.
+    pub fn unit(&self) -> Unit {
+        self.promise.map_or(Unit::Example, |promise| promise.unit)
+    }
+
+    /// True if a row or person more or less, which is private under add-remove, changes a rate, a weight or δ of this method.
     pub fn goes_by_private_rows(&self) -> bool {
         let Some(promise) = &self.promise else { return false };
-        let private = promise.unit == Unit::Example && promise.adjacency == Adjacency::AddRemove;
+        let private = promise.unit != Unit::Client && promise.adjacency == Adjacency::AddRemove;
         let batch = self.algorithm.releases(1).main.batch.goes_by_rows();
         let delta = promise.delta == DeltaRule::PowerOfTenBelowRows;
         let rates = self.schedule == Schedule::Asynchronous(Rates::InverseRows);

@@ -53,7 +53,8 @@ pub struct MethodPlan {
     pub bytes_per_message: u64,
 }
 
-/// Plans a method for clients with these declared numbers of rows and a model of `dimension` parameters.
+/// Plans a method for clients with these declared numbers of rows, or of persons where these are the unit, and a model of
+/// `dimension` parameters.
 ///
 /// Pure arithmetic on public constants. With a calibrated noise the multiplier is the least with which every client's
 /// planned updates cost at most ε; with a given one the updates are as many as fit, and not more than are asked for.
@@ -229,7 +230,7 @@ impl<'a> Costing<'a> {
     /// Sampling, bound and δ of a client with so many declared rows.
     fn terms(&self, rows: u64) -> Result<ClientTerms, RunError> {
         let main = &self.releases.main;
-        let sampling = if main.grain == Grain::Example { sampling(main.batch, rows)? } else { Sampling::None };
+        let sampling = if main.grain.is_by_unit() { sampling(main.batch, rows)? } else { Sampling::None };
         let delta = match self.promise.delta {
             DeltaRule::Fixed(delta) => delta,
             DeltaRule::PowerOfTenBelowRows => power_of_ten_below(rows)?,
@@ -266,6 +267,7 @@ impl<'a> Costing<'a> {
         releases: Steps,
     ) -> Result<(Event, Shape), PrivacyError> {
         let (unit, adjacency) = (self.promise.unit, self.promise.adjacency);
+        let grain = grain.for_unit(unit);
         let factor = sensitivity_factor(grain, unit, adjacency, self.trust)?;
         let test = if self.releases.completes { Some(test(terms.sampling)?) } else { None };
         let deviation = match test {

@@ -6,7 +6,7 @@
 
 use crate::settings::Batching;
 use crate::{ClientView, Stage};
-use privacy::{Adjacency, Grain, NormBound, PrivacyError};
+use privacy::{Adjacency, Grain, NormBound, PrivacyError, Unit};
 use serde::Serialize;
 
 /// The sums of one answer.
@@ -42,7 +42,7 @@ pub struct Release {
 pub enum Numbers {
     /// The same for all clients.
     Fixed(usize),
-    /// So many for each row of a client.
+    /// So many for each row of a client, or person where these are the unit.
     PerRow(usize),
 }
 
@@ -138,28 +138,31 @@ impl Release {
     }
 
     /// Refuses terms that were agreed for other sums, by public numbers alone; and, where parts of rows are summed and rows may
-    /// come and go, rows without record ids.
+    /// come and go, rows without record ids; where persons are the unit, rows that do not say whose they are.
     ///
     /// # Errors
     /// [`PrivacyError::Shape`] for sums of another length, grain or number, and
     /// [`PrivacyError::NoTheorem`] for parts under add-remove without record ids.
     pub fn check(&self, seat: &ClientView<'_>) -> Result<(), PrivacyError> {
         let (shape, covered) = (&seat.terms.shape, seat.terms.event.steps().get());
-        let expected = self.numbers.of(seat.shard.len() as u64);
+        let unit = seat.terms.event.unit();
+        let expected = self.numbers.of(seat.shard.count(unit)? as u64);
         if shape.dimension() != expected {
             return Err(PrivacyError::Shape {
                 found: format!("agreed sums of {} numbers", shape.dimension()),
                 expected: format!("{expected}, as many as the method releases"),
             });
         }
-        if shape.grain() != self.grain || covered < self.sums {
+        let grain = self.grain.for_unit(unit);
+        if shape.grain() != grain || covered < self.sums {
             return Err(PrivacyError::Shape {
                 found: format!("{} in {covered} agreed releases", in_words(shape.grain())),
-                expected: format!("{} in {}", in_words(self.grain), self.sums),
+                expected: format!("{} in {}", in_words(grain), self.sums),
             });
         }
-        match (self.grain, seat.terms.event.adjacency()) {
-            (Grain::Part { .. }, Adjacency::AddRemove) => seat.shard.keys().records().map(|_| ()),
+        match (self.grain, unit, seat.terms.event.adjacency()) {
+            (_, Unit::Person, _) => seat.shard.keys().known_persons().map(|_| ()),
+            (Grain::Part { .. }, _, Adjacency::AddRemove) => seat.shard.keys().records().map(|_| ()),
             _ => Ok(()),
         }
     }
@@ -207,5 +210,6 @@ fn in_words(grain: Grain) -> String {
         Grain::Example => "clipped examples".into(),
         Grain::Whole => "one whole change".into(),
         Grain::Part { count } => format!("changes of {count} parts"),
+        Grain::Person => "clipped persons".into(),
     }
 }

@@ -99,6 +99,7 @@ pub struct ClientView<'a> {
 impl ClientView<'_> {
     /// The rows of part k of K, for every k, such that neighbours in the charged relation differ in one part only.
     pub(crate) fn parts(&self, count: u32, key: u64) -> Result<Vec<Vec<usize>>, PrivacyError> {
-        self.shard.keys().parts(self.terms.event.adjacency(), count as usize, key)
+        let event = &self.terms.event;
+        self.shard.keys().parts((event.unit(), event.adjacency()), count as usize, key)
     }
 }

@@ -19,9 +19,9 @@ use crate::score::{calibration, on_the_way, scores, scores_at};
 use crate::spending::Spending;
 use crate::warning::public::{approaches, moves, of_plan};
 use crate::{Exact, Gaussian, Linear, Model, Prediction, Rows, RunError, Site, Terms};
-use privacy::Grant;
 use privacy::noise::Digest;
 use privacy::record::Tape;
+use privacy::{Grant, PrivacyError, Unit};
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, VecDeque};
@@ -110,7 +110,8 @@ impl Simulation<'_> {
         self.finish(&built, drive, observer)
     }
 
-    /// The method's parts for these sites. Refused where it needs record ids that a site's rows do not have.
+    /// The method's parts for these sites. Refused where it needs ids of records or persons that a site's rows do not have, or
+    /// promises persons something that have rows at two sites.
     ///
     /// # Errors
     /// What [`crate::build`] refuses, and rows without record ids where parts follow from these.
@@ -118,7 +119,12 @@ impl Simulation<'_> {
         if self.method.needs_record_ids() {
             self.sites.iter().try_for_each(|site| site.shard.keys().records().map(|_| ()))?;
         }
-        let rows: Vec<u64> = self.sites.iter().map(|s| s.shard.len() as u64).collect();
+        let unit = self.method.unit();
+        if unit == Unit::Person {
+            at_one_site_each(self.sites)?;
+        }
+        let count = |site: &Site| Ok(site.shard.count(unit)? as u64);
+        let rows: Vec<u64> = self.sites.iter().map(count).collect::<Result<_, PrivacyError>>()?;
         let shared = self.test.layout().without(self.method.own_parameters());
         build_with(&self.costs, self.method, &rows, self.model.clone(), &shared, self.prior_precision, self.seed)
     }
@@ -368,6 +374,23 @@ fn last_moves(built: &Built, before: Option<&[u8]>, drive: &Drive<'_>, now: &Gau
     let eta = built.protocol.posterior(before)?;
     let before = built.problem.family.gaussian(&eta).ok_or_else(diverged)?;
     Ok(moves(before.mean(), now.mean(), &now.deviations()))
+}
+
+/// Refuses persons who have rows at two sites: each site bounds what it holds of them, and nobody their sum.
+fn at_one_site_each(sites: &[Site]) -> Result<(), PrivacyError> {
+    let mut homes: BTreeMap<u64, usize> = BTreeMap::new();
+    for (home, site) in sites.iter().enumerate() {
+        for person in site.shard.keys().known_persons()? {
+            if *homes.entry(person.slot).or_insert(home) != home {
+                return Err(PrivacyError::NoTheorem {
+                    what: "a promise to persons of whom one has rows at two sites".into(),
+                    why: "each site clips the rows that it holds of a person, and nothing bounds what two of them send",
+                    hint: "partition by a column that is the same in all rows of a person",
+                });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The served numbers are those of no Gaussian.

@@ -22,6 +22,7 @@ mod lying_descriptions;
 mod mutants;
 mod noise_aware;
 mod own_sampler;
+mod persons;
 mod questions;
 mod record_play;
 mod seeded;

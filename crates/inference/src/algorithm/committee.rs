@@ -6,7 +6,9 @@
 
 use super::pvi::{COVARIANCE_KEY, GAUSSIAN, REPAIR_TABLE, SOLVER_KEY, by_name, covariance, repair, repair_words};
 use super::{Algorithm, Answer, Answers, Protocol, Step, misfit, released};
-use crate::describe::{Allowed, Conflict, Descriptor, Key, Limits, Otherwise, TrustedParty, ValueKind, resolve};
+use crate::describe::{
+    ANY_UNIT, Allowed, Conflict, Descriptor, Key, Limits, Otherwise, TrustedParty, ValueKind, resolve,
+};
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
 use crate::release::{Clipped, Releases};
 use crate::settings::{Covariance, Damping, Repair, Rounds};
@@ -83,6 +85,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     ],
     limits: Limits {
         trust: Allowed { values: &[TrustedParty::Nobody], because: "members send their own posteriors" },
+        units: ANY_UNIT,
         needs: &[GAUSSIAN],
         site_intercept: false,
         ..Limits::NONE

@@ -6,15 +6,17 @@
 
 use super::pvi::GAUSSIAN;
 use super::{Algorithm, Answer, Answers, Protocol, Step, unlike};
-use crate::describe::{Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Otherwise, PRIVACY_OR_NOT, ValueKind};
+use crate::describe::{
+    ANY_UNIT, Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Otherwise, PRIVACY_OR_NOT, ValueKind,
+};
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
 use crate::model::{Point, Scratch, seed_of};
 use crate::optimiser::{Descent, is_within_limits, kl_gradient};
 use crate::release::{Bound, Clipped, Numbers, Release, Releases};
 use crate::settings::{LOCAL_KEY, Local, MOST_ROUNDS_KEY, ROUNDS_KEY, Rounds};
 use crate::solve::Problem;
-use crate::{ClientView, Gaussian, RunError, Terms, Total};
-use privacy::{Batch, Bounded, Gate, Grain, GridVector, PrivacyError, Released};
+use crate::{ClientView, Gaussian, RunError, Terms, Total, UnitBatch};
+use privacy::{Bounded, Gate, Grain, GridVector, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -65,7 +67,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     also: &["vi", "dp-vi", "dpvi"],
     about: "Global VI: clients send clipped gradients, and one optimiser at the server moves q (Jälkö et al. 2017).",
     keys: &[GRADIENT_KEY, STEP_KEY, ROUNDS_KEY, MOST_ROUNDS_KEY],
-    limits: Limits { needs: &[GAUSSIAN], site_intercept: false, ..Limits::NONE },
+    limits: Limits { units: ANY_UNIT, needs: &[GAUSSIAN], site_intercept: false, ..Limits::NONE },
     read: |reading| {
         check_solver(reading)?;
         Ok(Arc::new(GlobalViSettings { local: Local::read(&reading.keys)?, rounds: Rounds::read(&reading.keys)? }))
@@ -183,12 +185,12 @@ pub(super) fn sum_of_gradients(
     seat: &ClientView<'_>,
     gate: &mut dyn Gate,
 ) -> Result<Bounded, PrivacyError> {
-    let rows = seat.shard.rows();
-    let mut batch = Batch::default();
-    gate.batch(rows.len(), &mut batch)?;
-    let mut sum = Bounded::examples(*gate.shape(), &batch)?;
+    let mut units = UnitBatch::default();
+    seat.draw(gate, &mut units)?;
+    let mut sum = units.sum(*gate.shape())?;
     let at = Point { mean: &at.mean, deviation: &at.deviation };
-    problem.model.gradients(rows, batch.rows(), at, seed_of(at.mean), &mut Scratch::default(), &mut sum)?;
+    let (rows, which) = (seat.shard.rows(), units.rows());
+    problem.model.gradients(rows, which, at, seed_of(at.mean), &mut Scratch::default(), &mut sum)?;
     Ok(sum)
 }
 

@@ -5,7 +5,7 @@ use super::global_vi::{
 };
 use super::pvi::GAUSSIAN;
 use super::{Algorithm, Answer, Answers, Protocol, Step, misfit};
-use crate::describe::{Allowed, Conflict, Descriptor, Limits, TrustedParty};
+use crate::describe::{ANY_UNIT, Allowed, Conflict, Descriptor, Limits, TrustedParty};
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
 use crate::optimiser::{Descent, OptimiserState, kl_gradient};
 use crate::release::Releases;
@@ -101,6 +101,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
             values: &[TrustedParty::Nobody],
             because: "every client sends a step that its own optimiser made: there is no sum for an aggregator to noise",
         },
+        units: ANY_UNIT,
         needs: &[GAUSSIAN],
         site_intercept: false,
         ..Limits::NONE

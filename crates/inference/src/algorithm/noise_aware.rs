@@ -13,8 +13,8 @@ use super::source::{Hearing, ReleaseSource, SourceTerms, precision, told};
 use super::{Algorithm, Answer, Answers, Step, misfit, unlike};
 use crate::model::{Point, Scratch, seed_of};
 use crate::solve::Problem;
-use crate::{ClientView, RunError, Total};
-use privacy::{Adjacency, Batch, Bounded, Gate, GridVector, Outgoing, PrivacyError, Released};
+use crate::{ClientView, RunError, Total, UnitBatch};
+use privacy::{Adjacency, Bounded, Gate, GridVector, Outgoing, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 
 /// Full-batch variational inference by clipped, whitened residuals (`docs/maths/noise-aware.md`).
@@ -41,8 +41,10 @@ pub struct NoiseAware {
     pub average: usize,
     /// Who releases: every client, or the sum over all.
     pub sources: Vec<SourceTerms>,
-    /// Declared rows of all clients.
+    /// Declared rows of all clients; persons, where these are the unit.
     pub rows: f64,
+    /// Where persons are the unit: the place of the intercept, if there is one, whose second moment is the number of rows.
+    pub counts_rows: Option<usize>,
 }
 
 /// The server's state.
@@ -120,7 +122,10 @@ impl NoiseAware {
     fn mean_curvature(&self, state: &NoiseAwareState, moments: &[f64]) -> f64 {
         let Some(q) = state.served.last().and_then(|eta| self.problem.family.gaussian(eta)) else { return 0.0 };
         let spread = q.mean().iter().zip(q.deviations()).map(|(m, s)| m * m + s * s);
-        let variance = moments.iter().zip(spread).map(|(m2, s2)| m2.max(0.0) / self.rows * s2).sum();
+        // Persons have one row or more: how many, only releases may say.
+        let counted = self.counts_rows.and_then(|place| moments.get(place));
+        let rows = counted.map_or(self.rows, |rows| rows.max(self.rows));
+        let variance = moments.iter().zip(spread).map(|(m2, s2)| m2.max(0.0) / rows * s2).sum();
         self.problem.model.mean_curvature(variance).unwrap_or(0.0)
     }
 
@@ -150,7 +155,7 @@ impl NoiseAware {
         Some(InterceptConstants { home, settings: self.settings, kept: self.kept, terms })
     }
 
-    /// The clipped sum over all rows that a question asks for.
+    /// The sum over all rows, clipped unit by unit, that a question asks for.
     fn sum(
         &self,
         problem: &Problem,
@@ -159,20 +164,20 @@ impl NoiseAware {
         gate: &mut dyn Gate,
     ) -> Result<Bounded, PrivacyError> {
         let rows = seat.shard.rows();
-        let mut batch = Batch::default();
-        gate.batch(rows.len(), &mut batch)?;
+        let mut units = UnitBatch::default();
+        seat.draw(gate, &mut units)?;
         if let (SumKind::Moments, Curvature::Moments { bound, .. }) = (question.about, self.settings.curvature) {
             let mut sum = match seat.terms.event.adjacency() {
-                Adjacency::Substitute => Bounded::non_negative(*gate.shape(), &batch)?,
-                Adjacency::AddRemove => Bounded::examples(*gate.shape(), &batch)?,
+                Adjacency::Substitute => units.non_negative_sum(*gate.shape())?,
+                Adjacency::AddRemove => units.sum(*gate.shape())?,
             };
-            problem.model.moments(rows, batch.rows(), seat.terms.non_negative_bound() / bound, &mut sum)?;
+            problem.model.moments(rows, units.rows(), seat.terms.non_negative_bound() / bound, &mut sum)?;
             return Ok(sum);
         }
-        let mut sum = Bounded::examples(*gate.shape(), &batch)?;
+        let mut sum = units.sum(*gate.shape())?;
         let at = Point { mean: &question.mean, deviation: &question.deviation };
         let mut sheared = Sheared::new(question, self.settings.curvature, &mut sum);
-        problem.model.gradients(rows, batch.rows(), at, seed_of(at.mean), &mut Scratch::default(), &mut sheared)?;
+        problem.model.gradients(rows, units.rows(), at, seed_of(at.mean), &mut Scratch::default(), &mut sheared)?;
         Ok(sum)
     }
 
@@ -311,6 +316,7 @@ mod tests {
             average: 1,
             sources: sources.iter().map(source).collect(),
             rows: 100.0,
+            counts_rows: None,
         }
     }
 

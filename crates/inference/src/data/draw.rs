@@ -15,7 +15,7 @@ pub(crate) enum Purpose {
 }
 
 /// Shuffles by Fisher and Yates, with draws that are a function of seed, purpose and length alone.
-pub(crate) fn shuffle(items: &mut [usize], seed: u64, purpose: Purpose) {
+pub(crate) fn shuffle<T>(items: &mut [T], seed: u64, purpose: Purpose) {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
     key[8] = purpose as u8;

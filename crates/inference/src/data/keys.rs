@@ -1,6 +1,6 @@
-//! What tells the rows of a site apart, whatever stands in them: their slots, and the ids of their records.
+//! What tells the rows of a site apart, whatever stands in them: their slots, the ids of their records, and whose they are.
 
-use privacy::{Adjacency, PrivacyError};
+use privacy::{Adjacency, PrivacyError, Unit};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
@@ -23,6 +23,15 @@ impl fmt::Debug for RecordId {
     }
 }
 
+/// Whose row a row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PersonKey {
+    /// The person's slot: its place among the persons of the table, by their first rows. A replaced person keeps it.
+    pub slot: u64,
+    /// The person's id: it keeps that when others come or go.
+    pub id: RecordId,
+}
+
 /// The keys of some rows, in their order.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RowKeys {
@@ -30,6 +39,7 @@ pub struct RowKeys {
     slots: Vec<u64>,
     /// The id of each row's record, where the schema names a column of them.
     records: Option<Vec<RecordId>>,
+    persons: Option<Vec<PersonKey>>,
 }
 
 impl fmt::Debug for RowKeys {
@@ -41,7 +51,7 @@ impl fmt::Debug for RowKeys {
 impl RowKeys {
     /// Rows that have a slot each, their place in a file: a replaced row keeps it.
     pub fn of_slots(slots: Vec<u64>) -> Self {
-        Self { slots, records: None }
+        Self { slots, records: None, persons: None }
     }
 
     /// The same rows with the ids of their records: a row keeps its own when another comes or goes.
@@ -49,9 +59,19 @@ impl RowKeys {
         Self { records: Some(records), ..self }
     }
 
+    /// The same rows with the persons that they belong to.
+    pub fn with_persons(self, persons: Vec<PersonKey>) -> Self {
+        Self { persons: Some(persons), ..self }
+    }
+
     /// The slots.
     pub fn slots(&self) -> &[u64] {
         &self.slots
+    }
+
+    /// Whose each row is, if that is known.
+    pub fn persons(&self) -> Option<&[PersonKey]> {
+        self.persons.as_deref()
     }
 
     /// True if every row has the id of its record.
@@ -61,7 +81,9 @@ impl RowKeys {
 
     /// True if there is a key of each kind for each of so many rows.
     pub(crate) fn fit(&self, rows: usize) -> bool {
-        self.slots.len() == rows && self.records.as_ref().is_none_or(|records| records.len() == rows)
+        self.slots.len() == rows
+            && self.records.as_ref().is_none_or(|records| records.len() == rows)
+            && self.persons.as_ref().is_none_or(|persons| persons.len() == rows)
     }
 
     /// The keys of these rows.
@@ -69,6 +91,7 @@ impl RowKeys {
         Self {
             slots: rows.iter().map(|&row| self.slots[row]).collect(),
             records: self.records.as_ref().map(|records| rows.iter().map(|&row| records[row]).collect()),
+            persons: self.persons.as_ref().map(|persons| rows.iter().map(|&row| persons[row]).collect()),
         }
     }
 
@@ -78,14 +101,35 @@ impl RowKeys {
     /// record. (By record, one part would lose a row and another gain one.) Under add-remove it is a keyed function of the
     /// record's id: no other row moves. Never of content or n; and never of slots where rows come and go, because all
     /// later slots shift with them: such parts are refused.
-    pub(crate) fn parts(&self, adjacency: Adjacency, count: usize, key: u64) -> Result<Vec<Vec<usize>>, PrivacyError> {
+    ///
+    /// Where persons are the unit, slot and id are those of a row's person: all rows of a person are in one part.
+    pub(crate) fn parts(
+        &self,
+        (unit, adjacency): (Unit, Adjacency),
+        count: usize,
+        key: u64,
+    ) -> Result<Vec<Vec<usize>>, PrivacyError> {
         let mut parts = vec![Vec::new(); count.max(1)];
         let mut put = |row: usize, id: u64| parts[part_of(id, key, count.max(1))].push(row);
-        match adjacency {
-            Adjacency::Substitute => self.slots.iter().enumerate().for_each(|(row, &slot)| put(row, slot)),
-            Adjacency::AddRemove => self.records()?.iter().enumerate().for_each(|(row, id)| put(row, id.0)),
+        match (unit, adjacency) {
+            (Unit::Person, _) => {
+                let id =
+                    |person: &PersonKey| if adjacency == Adjacency::Substitute { person.slot } else { person.id.0 };
+                self.known_persons()?.iter().enumerate().for_each(|(row, person)| put(row, id(person)));
+            }
+            (_, Adjacency::Substitute) => self.slots.iter().enumerate().for_each(|(row, &slot)| put(row, slot)),
+            (_, Adjacency::AddRemove) => self.records()?.iter().enumerate().for_each(|(row, id)| put(row, id.0)),
         }
         Ok(parts)
+    }
+
+    /// Whose each row is, which a promise to persons cannot do without.
+    pub(crate) fn known_persons(&self) -> Result<&[PersonKey], PrivacyError> {
+        self.persons().ok_or_else(|| PrivacyError::NoTheorem {
+            what: "a promise to persons over rows that do not say whose they are".into(),
+            why: "the rows of one person could not be summed before they are clipped",
+            hint: "name the column of person ids in the schema (person_id = \"patient\"), or promise unit = \"example\"",
+        })
     }
 
     /// The records' ids, which parts under add-remove cannot do without.
@@ -121,7 +165,7 @@ mod tests {
 
     /// The part of every row.
     fn places(keys: &RowKeys, adjacency: Adjacency) -> Vec<usize> {
-        let parts = keys.parts(adjacency, 7, 5).unwrap();
+        let parts = keys.parts((Unit::Example, adjacency), 7, 5).unwrap();
         let place = |row| parts.iter().position(|part| part.contains(&row)).unwrap();
         (0..keys.slots.len()).map(place).collect()
     }
@@ -149,11 +193,41 @@ mod tests {
     }
 
     #[test]
+    fn all_rows_of_a_person_are_in_one_part_and_others_stay_where_they_are() {
+        let person = |slot: u64, name: &str| PersonKey { slot, id: RecordId::of(name) };
+        let rows = |persons: &[PersonKey]| {
+            RowKeys::of_slots((0..persons.len() as u64).collect()).with_persons(persons.to_vec())
+        };
+        let all: Vec<PersonKey> = (0..60).map(|row| person(row % 20, &format!("p{}", row % 20))).collect();
+        for adjacency in [Adjacency::Substitute, Adjacency::AddRemove] {
+            let place = |keys: &RowKeys, row| {
+                let parts = keys.parts((Unit::Person, adjacency), 7, 5).unwrap();
+                parts.iter().position(|part| part.contains(&row)).unwrap()
+            };
+            let keys = rows(&all);
+            assert!((0..60).all(|row| place(&keys, row) == place(&keys, row % 20)), "a person is in one part");
+            assert!((0..20).any(|row| place(&keys, row) != place(&keys, 0)), "parts are used");
+            // Person 3 is somebody else, with one row in place of three: nobody else moves.
+            let rest: Vec<usize> = (0..60).filter(|row| row % 20 != 3 || *row == 3).collect();
+            let mut other: Vec<PersonKey> = rest.iter().map(|&row| all[row]).collect();
+            other[3] = person(3, "somebody else");
+            let after = rows(&other);
+            let moved = rest.iter().enumerate().filter(|(now, before)| place(&after, *now) != place(&keys, **before));
+            let moved: Vec<usize> = moved.map(|(now, _)| now).collect();
+            assert!(moved.is_empty() || adjacency == Adjacency::AddRemove && moved == [3], "{moved:?}");
+        }
+    }
+
+    #[test]
     fn parts_of_rows_that_come_and_go_need_records() {
         let slots = RowKeys::of_slots((0..9).collect());
-        let error = slots.parts(Adjacency::AddRemove, 3, 5).unwrap_err();
+        let of = |unit, adjacency| slots.parts((unit, adjacency), 3, 5);
+        let error = of(Unit::Example, Adjacency::AddRemove).unwrap_err();
         assert!(error.hint().unwrap().contains("record_id"), "{error}");
-        assert!(slots.parts(Adjacency::Substitute, 3, 5).is_ok());
+        assert!(of(Unit::Example, Adjacency::Substitute).is_ok());
+        for adjacency in [Adjacency::Substitute, Adjacency::AddRemove] {
+            assert!(of(Unit::Person, adjacency).unwrap_err().hint().unwrap().contains("person_id"));
+        }
         assert_eq!(format!("{:?}", RecordId::of("p1")), "RecordId");
     }
 }

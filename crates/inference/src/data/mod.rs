@@ -57,11 +57,12 @@ mod shard;
 mod split;
 mod synthetic;
 mod table;
+mod units;
 
 pub use encode::RowReading;
 pub use federation::{Federation, Site};
 pub use inputs::read_inputs;
-pub use keys::{RecordId, RowKeys};
+pub use keys::{PersonKey, RecordId, RowKeys};
 pub use layout::InputLayout;
 pub use nearest::nearest;
 pub use partition::{Dealt, Partition, Skew};
@@ -71,10 +72,17 @@ pub use shard::Shard;
 pub use split::Split;
 pub use synthetic::{Drawn, SyntheticLinear, SyntheticMixture};
 pub use table::{Encoded, agree, header, read};
+pub use units::UnitBatch;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The keys of n rows, of which so many in a row are each person's.
+    pub(crate) fn of_persons(n: u64, each: u64) -> RowKeys {
+        let person = |row: u64| PersonKey { slot: row / each, id: RecordId::of(&(row / each).to_string()) };
+        RowKeys::of_slots((0..n).collect()).with_persons((0..n).map(person).collect())
+    }
 
     /// A table of n rows, of which the first so many are positive, at sites s0, s1, s2 in turn.
     pub(crate) fn table(n: usize, ones: usize) -> Encoded {

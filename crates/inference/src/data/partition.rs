@@ -3,11 +3,13 @@
 //! Real federations have no partition: each site has its own file. A simulation deals the rows of one
 //! table to clients, evenly, by a column such as a hospital, or with skewed sizes and classes as in the
 //! papers. Dealing follows from the seed alone.
+//! Where a table says whose its rows are, persons are dealt as a whole.
 
 use crate::data::draw::{Purpose, shuffle, whole};
 use crate::data::encode::is_missing;
 use crate::data::nearest::nearest;
-use crate::{DataError, Encoded};
+use crate::data::units::gathered;
+use crate::{DataError, Encoded, RowKeys};
 use std::collections::BTreeMap;
 
 /// How training rows are dealt out to clients.
@@ -22,7 +24,7 @@ pub enum Partition {
     Column {
         /// The column.
         column: String,
-        /// Training rows that these clients have at most, drawn by the seed: what if a site were small?
+        /// Training rows, or persons, that these clients have at most, drawn by the seed: what if a site were small?
         at_most: BTreeMap<String, usize>,
     },
     /// Half of the clients are small and half are large, and the classes are shared out unevenly.
@@ -75,11 +77,15 @@ impl Partition {
     /// shares of classes that the rows do not allow; the hint says which are possible.
     pub fn clients(&self, table: &Encoded, train: &[usize], seed: u64) -> Result<Vec<Dealt>, DataError> {
         match self {
-            Self::Even { clients } => even(*clients, train, seed),
+            Self::Even { clients } => even(*clients, &gathered(&table.keys, train), seed),
             Self::Column { column, at_most } => {
                 let mut clients = by_value(column, table, train)?;
-                cut(&mut clients, column, at_most, seed)?;
+                cut(&mut clients, &table.keys, column, at_most, seed)?;
                 Ok(clients)
+            }
+            Self::Skewed(_) if gathered(&table.keys, train).len() < train.len() => {
+                let what = "a skewed partition deals single rows by their class, and persons have several".to_owned();
+                Err(DataError::Partition { what, hint: "partition evenly or by a column".into() })
             }
             Self::Skewed(skew) => skew.clients(table.rows.outcomes(), train, seed),
         }
@@ -98,18 +104,19 @@ impl Partition {
     }
 }
 
-/// Rows in a drawn order, cut into pieces whose sizes differ by at most one.
-fn even(clients: usize, train: &[usize], seed: u64) -> Result<Vec<Dealt>, DataError> {
+/// Rows in a drawn order, those of a person together, cut into pieces whose sizes differ by at most one person.
+fn even(clients: usize, train: &[Vec<usize>], seed: u64) -> Result<Vec<Dealt>, DataError> {
     if clients == 0 || clients > train.len() {
         return Err(too_many(clients, train.len()));
     }
-    let mut order = train.to_vec();
+    let mut order: Vec<&Vec<usize>> = train.iter().collect();
     shuffle(&mut order, seed, Purpose::Partition);
     let mut rest = order.as_slice();
     let deal = |(client, size): (usize, usize)| {
         let (own, after) = rest.split_at(size);
         rest = after;
-        ((client + 1).to_string(), sorted(own))
+        let rows: Vec<usize> = own.iter().flat_map(|unit| unit.iter().copied()).collect();
+        ((client + 1).to_string(), sorted(&rows))
     };
     Ok(even_sizes(clients, train.len()).enumerate().map(deal).collect())
 }
@@ -152,7 +159,13 @@ fn by_value(column: &str, table: &Encoded, train: &[usize]) -> Result<Vec<Dealt>
 
 /// Leaves these clients at most so many of their rows. A name that no client has is an error, and so is a client left
 /// without rows.
-fn cut(clients: &mut [Dealt], column: &str, at_most: &BTreeMap<String, usize>, seed: u64) -> Result<(), DataError> {
+fn cut(
+    clients: &mut [Dealt],
+    keys: &RowKeys,
+    column: &str,
+    at_most: &BTreeMap<String, usize>,
+    seed: u64,
+) -> Result<(), DataError> {
     for (name, &most) in at_most {
         let names: Vec<String> = clients.iter().map(|(name, _)| name.clone()).collect();
         let Some((_, rows)) = clients.iter_mut().find(|(client, _)| client == name) else {
@@ -167,9 +180,10 @@ fn cut(clients: &mut [Dealt], column: &str, at_most: &BTreeMap<String, usize>, s
             let what = format!("at_most leaves client `{name}` without training rows");
             return Err(DataError::Partition { what, hint: "leave it at least one".into() });
         }
-        shuffle(rows, seed, Purpose::Rest);
-        rows.truncate(most);
-        rows.sort_unstable();
+        let mut units = gathered(keys, rows);
+        shuffle(&mut units, seed, Purpose::Rest);
+        units.truncate(most);
+        *rows = sorted(&units.concat());
     }
     Ok(())
 }
@@ -381,6 +395,24 @@ mod tests {
         assert!(by_site("s1", 0).clients(&table, &train, 1).is_err());
     }
 
+    #[test]
+    fn persons_are_dealt_as_a_whole() {
+        let mut table = table(90, 30);
+        table.keys = crate::data::tests::of_persons(90, 3);
+        let train: Vec<usize> = (0..90).collect();
+        let whole = |rows: &[usize]| rows.iter().all(|row| (0..3).all(|k| rows.contains(&(row / 3 * 3 + k))));
+        let dealt = Partition::Even { clients: 4 }.clients(&table, &train, 5).unwrap();
+        assert_eq!(dealt.iter().map(|(_, rows)| rows.len() / 3).collect::<Vec<_>>(), [8, 8, 7, 7]);
+        assert!(dealt.iter().all(|(_, rows)| whole(rows)));
+        let at_most = [("s1".to_owned(), 4)].into();
+        table.columns.insert("site".into(), (0..90).map(|row| format!("s{}", row / 3 % 3)).collect());
+        let cut = Partition::Column { column: "site".into(), at_most }.clients(&table, &train, 5).unwrap();
+        assert_eq!(cut[1].1.len(), 12, "four persons");
+        assert!(whole(&cut[1].1));
+        let skewed = Partition::Skewed(Skew { clients: 2, rho: 0.0, kappa: 0.0 });
+        assert!(skewed.clients(&table, &train, 5).unwrap_err().to_string().contains("persons have several"));
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(4), ..ProptestConfig::with_cases(300) })]
 
@@ -388,7 +420,8 @@ mod tests {
         fn an_even_partition_deals_out_every_row_once(n in 1_usize..300, clients in 1_usize..40, seed: u64) {
             prop_assume!(clients <= n);
             let train: Vec<usize> = (0..n).map(|row| row * 2).collect();
-            let dealt = even(clients, &train, seed).unwrap();
+            let units: Vec<Vec<usize>> = train.iter().map(|row| vec![*row]).collect();
+            let dealt = even(clients, &units, seed).unwrap();
             let sizes: Vec<usize> = dealt.iter().map(|(_, rows)| rows.len()).collect();
             prop_assert_eq!(Partition::Even { clients }.sizes(n), Some(sizes));
             prop_assert!(dealt.iter().all(|(_, rows)| rows.len() == n / clients || rows.len() == n / clients + 1));

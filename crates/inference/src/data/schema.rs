@@ -33,6 +33,8 @@ pub struct Schema {
     columns: Vec<Column>,
     /// The column that tells records apart.
     record_id: Option<String>,
+    /// The column that tells persons apart.
+    person_id: Option<String>,
     /// Which rows belong; all, where it is none.
     only: Option<Only>,
 }
@@ -161,6 +163,12 @@ impl Schema {
         self.record_id.as_deref()
     }
 
+    /// The column that tells whose row a row is, if there is one: a person may have several. It is never an input, and its
+    /// cells never leave.
+    pub fn person_id(&self) -> Option<&str> {
+        self.person_id.as_deref()
+    }
+
     /// Which rows of a table belong; all, where the schema does not say.
     pub fn only(&self) -> Option<&Only> {
         self.only.as_ref()
@@ -169,7 +177,7 @@ impl Schema {
     /// True if the schema says what the column of this name is.
     pub fn names(&self, name: &str) -> bool {
         let column = self.columns.iter().any(|column| column.name == name);
-        column || self.outcome.column == name || self.record_id() == Some(name)
+        column || self.outcome.column == name || self.record_id() == Some(name) || self.person_id() == Some(name)
     }
 
     /// How many classes the outcome has; none if it is a number.

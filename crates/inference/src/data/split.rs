@@ -2,12 +2,15 @@
 //!
 //! Scores are computed on held-out rows only. The draw follows from the seed; a study may fix a seed
 //! for the split, so that all runs hold out the same rows.
+//! Where a table says whose its rows are, persons are held out as a whole.
 
 use crate::data::draw::{Purpose, shuffle, whole};
 use crate::data::nearest::nearest;
+use crate::data::units::gathered;
 use crate::{DataError, Encoded};
 
-/// How rows are split into training and held-out ones.
+/// How rows are split into training and held-out ones. Shares and numbers are of persons where the table says whose its rows
+/// are.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Split {
     /// ⌊test · n⌋ rows are held out, drawn by the seed.
@@ -58,12 +61,19 @@ impl Split {
         }
     }
 
-    /// Training rows and held-out rows, each in the order of the table. Neither is empty.
+    /// Training rows and held-out rows, each in the order of the table. Neither is empty, and no person has rows in both.
     ///
     /// # Errors
     /// [`DataError::Split`] where one side would be empty, and a column that was not kept.
     pub fn rows(&self, table: &Encoded, seed: u64) -> Result<(Vec<usize>, Vec<usize>), DataError> {
-        let n = table.rows.len();
+        let all: Vec<usize> = (0..table.rows.len()).collect();
+        let units = gathered(&table.keys, &all);
+        let n = units.len();
+        let drawn = |n: usize, held_out: usize, seed: u64| {
+            let word = if table.keys.persons().is_some() { "persons" } else { "rows" };
+            let (train, test) = drawn(n, held_out, seed, word)?;
+            Ok((flat(&units, &train), flat(&units, &test)))
+        };
         match self {
             Self::Fraction { test } if !(*test > 0.0 && *test < 1.0) => {
                 let what = format!("a share of {test} is held out, expected one between 0 and 1");
@@ -74,7 +84,14 @@ impl Split {
             Self::Rows { test } => drawn(n, *test, seed),
             Self::Column { column, test_level } => {
                 let values = table.column(column)?;
-                let (test, train): (Vec<usize>, Vec<usize>) = (0..n).partition(|row| values[*row] == *test_level);
+                let is_test = |row: &usize| values[*row] == *test_level;
+                let (test, train): (Vec<usize>, Vec<usize>) = all.iter().partition(|row| is_test(row));
+                if let Some(both) = units.iter().find(|rows| rows.iter().any(is_test) && !rows.iter().all(is_test)) {
+                    let line = table.line(both[0]);
+                    let what =
+                        format!("column `{column}` holds out some rows of the person of line {line}, but not all");
+                    return Err(DataError::Split { what, hint: "hold out all rows of a person, or none".into() });
+                }
                 if test.is_empty() || train.is_empty() {
                     return Err(one_sided(column, test_level, values, test.is_empty()));
                 }
@@ -84,11 +101,18 @@ impl Split {
     }
 }
 
-/// So many rows for testing, by a shuffle.
-fn drawn(n: usize, held_out: usize, seed: u64) -> Result<(Vec<usize>, Vec<usize>), DataError> {
+/// The rows of these units, in the order of the table.
+fn flat(units: &[Vec<usize>], which: &[usize]) -> Vec<usize> {
+    let mut rows: Vec<usize> = which.iter().flat_map(|&unit| units[unit].iter().copied()).collect();
+    rows.sort_unstable();
+    rows
+}
+
+/// So many units for testing, by a shuffle; `word` is what they are.
+fn drawn(n: usize, held_out: usize, seed: u64, word: &str) -> Result<(Vec<usize>, Vec<usize>), DataError> {
     if held_out == 0 || held_out >= n {
-        let what = format!("{held_out} of {n} rows would be held out, expected at least one row on each side");
-        return Err(DataError::Split { what, hint: "hold out another share or number, or take more rows".into() });
+        let what = format!("{held_out} of {n} {word} would be held out, expected at least one of them on each side");
+        return Err(DataError::Split { what, hint: format!("hold out another share or number, or take more {word}") });
     }
     let mut order: Vec<usize> = (0..n).collect();
     shuffle(&mut order, seed, Purpose::Split);
@@ -128,6 +152,20 @@ mod tests {
         }
         let parts = [30, 71].map(|part| Split::Rows { test: 50 }.kept_of(part, 101).unwrap());
         assert_eq!((parts, Split::Half.kept_of(30, 101)), ([16, 36], Some(15)));
+    }
+
+    #[test]
+    fn persons_are_held_out_as_a_whole() {
+        let mut table = table(90, 30);
+        table.keys = crate::data::tests::of_persons(90, 3);
+        let (train, test) = Split::Fraction { test: 0.2 }.rows(&table, 7).unwrap();
+        assert_eq!((train.len(), test.len()), (72, 18), "6 of 30 persons with three rows each");
+        assert!(test.iter().all(|row| (0..3).all(|k| test.contains(&(row / 3 * 3 + k)))));
+        let error = Split::Rows { test: 30 }.rows(&table, 7).unwrap_err();
+        assert!(error.to_string().contains("30 of 30 persons"), "{error}");
+        // Row i is of site i mod 3, so every person has rows at each site.
+        let by_site = Split::Column { column: "site".into(), test_level: "s1".into() };
+        assert!(by_site.rows(&table, 7).unwrap_err().to_string().contains("but not all"));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! neighbouring tables.
 
 use crate::data::encode::{Encoder, RowReading, is_missing, level};
-use crate::data::keys::{RecordId, RowKeys};
+use crate::data::keys::{PersonKey, RecordId, RowKeys};
 use crate::data::line::Lines;
 use crate::data::nearest::nearest;
 use crate::data::schema::{Kind, Only, Schema};
@@ -26,7 +26,8 @@ pub(super) const FIRST_ROW: u64 = 2;
 pub struct Encoded {
     /// The rows.
     pub rows: Rows,
-    /// For each row its slot, the number of its line after the header; and its record's id where the schema names one.
+    /// For each row its slot, the number of its line after the header; its record's id and its person's key where the schema
+    /// names them.
     pub keys: RowKeys,
     /// Names of the inputs.
     pub inputs: Vec<String>,
@@ -84,6 +85,7 @@ pub fn read(
     let (mut encoder, mut rows) = Encoder::new(schema, bias, reading)?;
     let mut kept: Vec<Vec<String>> = vec![Vec::new(); keep.len()];
     let mut records = Records { reading, seen: BTreeMap::new(), ids: Vec::new() };
+    let mut persons = PersonColumn { reading, seen: BTreeMap::new(), count: 0, keys: Vec::new() };
     let (mut slots, mut selection) = (Vec::new(), Selection::of(schema));
     while lines.advance()? {
         if reading == RowReading::Strict {
@@ -106,6 +108,9 @@ pub fn read(
             if let (Some(column), Some(place)) = (schema.record_id(), places.record) {
                 records.push(line, column, cell(Some(place)))?;
             }
+            if let (Some(column), Some(place)) = (schema.person_id(), places.person) {
+                persons.push(line, column, cell(Some(place)))?;
+            }
             for (column, place) in kept.iter_mut().zip(&places.keep) {
                 column.push(cell(Some(*place)).to_owned());
             }
@@ -117,6 +122,7 @@ pub fn read(
     }
     let keys = RowKeys::of_slots(slots);
     let keys = if places.record.is_some() { keys.with_records(records.ids) } else { keys };
+    let keys = if places.person.is_some() { keys.with_persons(persons.keys) } else { keys };
     let columns = keep.iter().map(|name| (*name).to_owned()).zip(kept).collect();
     Ok(Encoded { rows, keys, inputs: schema.inputs(bias), columns })
 }
@@ -211,6 +217,7 @@ struct Places {
     columns: Vec<Option<usize>>,
     outcome: usize,
     record: Option<usize>,
+    person: Option<usize>,
     only: Option<usize>,
     /// Of the columns to keep as text.
     keep: Vec<usize>,
@@ -234,12 +241,14 @@ impl Places {
             columns,
             outcome: must(&schema.outcome().column)?,
             record: schema.record_id().map(must).transpose()?,
+            person: schema.person_id().map(must).transpose()?,
             only: schema.only().map(|only| must(&only.column)).transpose()?,
             keep: keep.iter().map(|name| must(name)).collect::<Result<_, _>>()?,
         };
-        if let Some(id) = schema.record_id().filter(|id| keep.contains(id)) {
+        let ids = [(schema.record_id(), "is the record id"), (schema.person_id(), "is the person id")];
+        if let Some((Some(id), what)) = ids.into_iter().find(|(id, _)| id.is_some_and(|id| keep.contains(&id))) {
             let hint = "ids stay in their file: split and partition by another column".to_owned();
-            return Err(DataError::Column { column: id.to_owned(), what: "is the record id", hint });
+            return Err(DataError::Column { column: id.to_owned(), what, hint });
         }
         match header.iter().find(|name| !schema.names(name)) {
             Some(extra) if reading == RowReading::Strict => Err(DataError::Column {
@@ -290,6 +299,38 @@ impl Records {
             }
         }
         self.ids.push(RecordId::of(cell));
+        Ok(())
+    }
+}
+
+/// Whose each row is. A strict reading refuses a row without a person; in a lenient one such a row is a person of its own.
+struct PersonColumn {
+    reading: RowReading,
+    /// The slot of each id.
+    seen: BTreeMap<String, u64>,
+    count: u64,
+    keys: Vec<PersonKey>,
+}
+
+impl PersonColumn {
+    fn push(&mut self, line: u64, column: &str, cell: &str) -> Result<(), DataError> {
+        let (known, id) = match is_missing(cell) {
+            true if self.reading == RowReading::Strict => {
+                let what = "there is no person id".to_owned();
+                return Err(DataError::Record { line, column: column.to_owned(), what });
+            }
+            // No cell holds a line break: it is nobody else's id.
+            true => (None, RecordId::of(&format!("\n{line}"))),
+            false => (self.seen.get(cell).copied(), RecordId::of(cell)),
+        };
+        let slot = known.unwrap_or(self.count);
+        if known.is_none() {
+            self.count += 1;
+            if !is_missing(cell) {
+                self.seen.insert(cell.to_owned(), slot);
+            }
+        }
+        self.keys.push(PersonKey { slot, id });
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ use crate::settings::{
     Aggregator, Batching, Claim, Clip, Covariance, DeltaRule, Noise, Promise, Rates, Rounds, Schedule,
 };
 use privacy::{
-    Adjacency, Event, Grain, Mechanism, NoiseMultiplier, PrivacyError, Sampling, Steps, Trust, Unit, sensitivity_factor,
+    Adjacency, Event, Mechanism, NoiseMultiplier, PrivacyError, Sampling, Steps, Trust, Unit, sensitivity_factor,
 };
 
 /// What a model offers to methods. Nobody else asks which model it is.
@@ -145,12 +145,19 @@ impl Limits {
         covariances: Allowed { values: &[Covariance::MeanField, Covariance::Full], because: "" },
         schedules: Allowed { values: &[Pacing::Sequential, Pacing::Synchronous, Pacing::Asynchronous], because: "" },
         trust: Allowed { values: &[TrustedParty::Nobody, TrustedParty::Curator, TrustedParty::SecureSum], because: "" },
-        units: Allowed { values: &[Unit::Example, Unit::Client], because: "" },
+        units: Allowed {
+            values: &[Unit::Example, Unit::Client],
+            because: "it does not sum the rows of a person before it clips",
+        },
         relations: Allowed { values: &[Adjacency::Substitute, Adjacency::AddRemove], because: "" },
         needs: &[],
         site_intercept: true,
     };
 }
+
+/// Rows, clients and persons: the units of a method that draws and sums by [`crate::UnitBatch`], or clips whole changes, or
+/// parts of rows that are dealt by unit.
+pub const ANY_UNIT: Allowed<Unit> = Allowed { values: &[Unit::Example, Unit::Client, Unit::Person], because: "" };
 
 impl Covariance {
     /// Its word in a study.
@@ -189,6 +196,7 @@ fn unit_word(unit: Unit) -> &'static str {
     match unit {
         Unit::Example => "example",
         Unit::Client => "client",
+        Unit::Person => "person",
     }
 }
 
@@ -236,6 +244,7 @@ pub(crate) fn fits(method: &Method, offers: Option<&[Offer]>) -> Result<(), Conf
     method.algorithm.check(method)?;
     let releases = method.algorithm.releases(1);
     rounds(method)?;
+    persons(method, offers, &releases)?;
     match &method.promise {
         Some(promise) => promised(method, promise, &releases),
         None => Ok(()),
@@ -273,6 +282,19 @@ fn one(method: &Method, name: &str, limits: &Limits) -> Result<(), Conflict> {
     if method.algorithm.site_intercept().is_some() && !limits.site_intercept {
         let what = format!("{who} has no site-specific intercept");
         return Err(Conflict::new("site_intercept", NOT_TOGETHER, what, "leave site_intercept out"));
+    }
+    Ok(())
+}
+
+/// Refuses gradients of a network where persons are the unit: they are clipped without being formed, by norms of rows.
+fn persons(method: &Method, offers: Option<&[Offer]>, releases: &Releases) -> Result<(), Conflict> {
+    let never_formed = offers.is_some_and(|offers| offers.contains(&Offer::OneDrawPerBatch));
+    let clips_rows = |release: &Release| release.grain.is_by_unit() && release.clipped == Clipped::Gradients;
+    if method.unit() == Unit::Person && never_formed && releases.all().any(clips_rows) {
+        let what = "a network's gradients are clipped by the norms of single rows (ghost clipping), which do not bound a \
+                    person's sum";
+        let hint = "use unit = \"example\", or a solver that clips whole changes or parts, such as \"average\"";
+        return Err(Conflict::new("privacy.unit", "S008", what, hint));
     }
     Ok(())
 }
@@ -338,12 +360,13 @@ fn promised(method: &Method, promise: &Promise, releases: &Releases) -> Result<(
 /// accountant cover it where a study claims by that one.
 fn one_release(promise: &Promise, release: &Release, batch_key: &str) -> Result<(), Conflict> {
     let sampled = release.batch != Batching::All;
-    if promise.aggregator.by_shares() && release.grain == Grain::Example && sampled {
+    if promise.aggregator.by_shares() && release.grain.is_by_unit() && sampled {
         let what = "noise shares are charged for all rows: no amplification by sampling is proved for them";
         return Err(Conflict::new(batch_key, "S007", what, "use all rows in every step, or noise = \"nodes\""));
     }
     let trust = if promise.aggregator == Aggregator::None { Trust::Local } else { Trust::Aggregate };
-    let factor = |relation| sensitivity_factor(release.grain, promise.unit, relation, trust);
+    let grain = release.grain.for_unit(promise.unit);
+    let factor = |relation| sensitivity_factor(grain, promise.unit, relation, trust);
     factor(promise.adjacency).map_err(|error| match factor(Adjacency::Substitute) {
         Ok(_) => {
             let hint = "use adjacency = \"substitute\", or an aggregator";

@@ -25,7 +25,7 @@ mod validate;
 pub use conflict::{Conflict, NOT_TOGETHER, PRIVACY_OR_NOT, STRAY, UNKNOWN, UNREADABLE, VALUE};
 pub use key::{Key, Otherwise, ValueKind};
 pub(crate) use limits::fits;
-pub use limits::{Allowed, Limits, Need, Offer, Pacing, PrivacyNeed, TrustedParty};
+pub use limits::{ANY_UNIT, Allowed, Limits, Need, Offer, Pacing, PrivacyNeed, TrustedParty};
 pub use reading::{Keys, Reading};
 pub(crate) use registry::resolve;
 pub use registry::{Descriptor, Entry, EntrySummary, Registered, Registry};

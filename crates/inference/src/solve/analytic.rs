@@ -3,7 +3,8 @@
 use super::statistics::{FactorReading, release as release_sum, to_change};
 use super::{Kept, LocalSolve, Problem, Solved, Task};
 use crate::describe::{
-    Allowed, Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Need, Offer, Otherwise, PrivacyNeed, TrustedParty,
+    ANY_UNIT, Allowed, Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Need, Offer, Otherwise, PrivacyNeed,
+    TrustedParty,
 };
 use crate::release::{Clipped, Release, Releases};
 use crate::settings::{Local, WHOLE_KEY};
@@ -40,6 +41,7 @@ pub(super) const LIMITS: Limits = Limits {
         whose: "this solver needs",
         hint: "use solver = \"dp-optimisation\"",
     }],
+    units: ANY_UNIT,
     site_intercept: false,
     ..Limits::NONE
 };

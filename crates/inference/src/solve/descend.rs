@@ -3,13 +3,13 @@
 use super::optimum::natural_of;
 use super::{Kept, LocalSolve, Problem, Solved, Task};
 use crate::algorithm::StepNoise;
-use crate::describe::{Allowed, Conflict, Descriptor, Limits, Need, Offer, PrivacyNeed, TrustedParty};
+use crate::describe::{ANY_UNIT, Allowed, Conflict, Descriptor, Limits, Need, Offer, PrivacyNeed, TrustedParty};
 use crate::model::{Scratch, seed_of, shifts};
 use crate::optimiser::{Descent, kl_gradient};
 use crate::release::{Bound, Clipped, Numbers, Release, Releases};
 use crate::settings::{Covariance, Gradients, LOCAL_KEY, Local, Optimiser};
-use crate::{ClientView, Family, Terms};
-use privacy::{Batch, Bounded, Gate, Grain, PrivacyError, Released, StudyConstant};
+use crate::{ClientView, Family, Terms, UnitBatch};
+use privacy::{Gate, Grain, PrivacyError, Released, StudyConstant};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -82,6 +82,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
     limits: Limits {
         privacy: PrivacyNeed::Required,
         covariances: MEAN_FIELD,
+        units: ANY_UNIT,
         trust: Allowed {
             values: &[TrustedParty::Nobody],
             because: "it releases every local step at the client, so there is no sum for an aggregator to noise",
@@ -154,17 +155,17 @@ impl LocalSolve for Descend {
         let mut walk = task.clone().map(&constants, set_out);
         walk.update(kept, &constants, take_up);
         let rows = seat.shard.rows();
-        let (mut batch, mut scratch) = (Batch::default(), Scratch::default());
+        let (mut units, mut scratch) = (UnitBatch::default(), Scratch::default());
         let mut noised = Released::zeros(gate.shape().dimension());
-        gate.batch(rows.len(), &mut batch)?;
-        let mut sum = Bounded::examples(*gate.shape(), &batch)?;
+        seat.draw(gate, &mut units)?;
+        let mut sum = units.sum(*gate.shape())?;
         for step in 0..self.local.steps {
             if step > 0 {
-                gate.batch(rows.len(), &mut batch)?;
-                sum.begin(&batch)?;
+                seat.draw(gate, &mut units)?;
+                units.begin(&mut sum)?;
             }
             let point = walk.get().descent.point();
-            problem.model.gradients(rows, batch.rows(), point, constants.seed, &mut scratch, &mut sum)?;
+            problem.model.gradients(rows, units.rows(), point, constants.seed, &mut scratch, &mut sum)?;
             gate.release(&sum, &mut noised)?;
             walk.update(&noised, &constants, one_step);
             constants.seed = constants.seed.wrapping_add(1);

@@ -5,7 +5,7 @@
 //! the clipping of every part's change by itself. One replaced row moves one part, so one term of the sum, by at most 2C.
 
 use super::{PARTS_KEY, Problem, Solved, Task, optimum, perturb};
-use crate::describe::{Conflict, Key, Limits, PrivacyNeed, Reading, ValueKind};
+use crate::describe::{ANY_UNIT, Conflict, Key, Limits, PrivacyNeed, Reading, ValueKind};
 use crate::release::{Clipped, Release, Releases};
 use crate::settings::{Local, WHOLE_KEY};
 use crate::{ClientView, Family};
@@ -19,7 +19,7 @@ pub(super) const KEYS: &[Key] = &[
 ];
 
 /// Before the settings are known: clipped changes have no meaning without noise.
-pub(super) const LIMITS: Limits = Limits { privacy: PrivacyNeed::Required, ..Limits::NONE };
+pub(super) const LIMITS: Limits = Limits { privacy: PrivacyNeed::Required, units: ANY_UNIT, ..Limits::NONE };
 
 /// K and the optimisation of a part, from [`KEYS`].
 pub(super) fn read(reading: &Reading<'_>) -> Result<(u32, Local), Conflict> {

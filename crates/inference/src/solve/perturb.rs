@@ -1,7 +1,7 @@
 //! Parameter perturbation: solve without noise and clip the change, which passes the gate once.
 
 use super::{Kept, LocalSolve, Problem, Solved, Task};
-use crate::describe::{Allowed, Conflict, Descriptor, Limits, PrivacyNeed};
+use crate::describe::{ANY_UNIT, Allowed, Conflict, Descriptor, Limits, PrivacyNeed};
 use crate::release::{Clipped, Release, Releases};
 use crate::settings::{Covariance, Local, Optimiser, WHOLE_KEY};
 use crate::{ClientView, Family};
@@ -31,7 +31,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
     also: &["parameter-perturbation", "output-perturbation"],
     about: "Solves without noise, clips the whole change and noises it once; the solver for unit = \"client\".",
     keys: &[WHOLE_KEY],
-    limits: Limits { privacy: PrivacyNeed::Required, ..Limits::NONE },
+    limits: Limits { privacy: PrivacyNeed::Required, units: ANY_UNIT, ..Limits::NONE },
     read: |reading| Ok(Arc::new(Perturb { local: Local::read_whole(&reading.keys)? })),
 };
 

@@ -7,8 +7,8 @@
 use super::{Problem, Task};
 use crate::data::Row;
 use crate::family::{MOST_NATURAL, as_natural};
-use crate::{ClientView, Family, linalg};
-use privacy::{Batch, Bounded, Gate, PrivacyError, Released, StudyConstant};
+use crate::{ClientView, Family, UnitBatch, linalg};
+use privacy::{Gate, PrivacyError, Released, StudyConstant};
 use std::f64::consts::SQRT_2;
 
 /// How a released sum is read: a constant of the study.
@@ -62,11 +62,11 @@ pub(super) fn release(
 ) -> Result<Released<Vec<f64>>, PrivacyError> {
     let (rows, family) = (seat.shard.rows(), problem.family);
     let mean = mean_of(task.get(), family);
-    let mut batch = Batch::default();
-    gate.batch(rows.len(), &mut batch)?;
-    let mut sum = Bounded::examples(*gate.shape(), &batch)?;
+    let mut units = UnitBatch::default();
+    seat.draw(gate, &mut units)?;
+    let mut sum = units.sum(*gate.shape())?;
     let (mut positions, mut values) = (Vec::new(), Vec::new());
-    for &i in batch.rows() {
+    for &i in units.rows() {
         positions.clear();
         values.clear();
         of_row(&rows.row(i), &mean, family, &mut positions, &mut values);

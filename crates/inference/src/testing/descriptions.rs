@@ -10,7 +10,7 @@ use crate::algorithm::Protocol;
 use crate::message::Direct;
 use crate::release::{Bound, Release};
 use crate::{ClientView, Method, Model, Progress};
-use privacy::{Batch, Bounded, Gate, Outgoing, PrivacyError, Released, Shape};
+use privacy::{Batch, Bounded, Gate, Outgoing, PrivacyError, Released, Shape, Unit};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A gate that notes the shape of every sum that passes.
@@ -54,7 +54,8 @@ pub fn releases_what_it_describes(method: &Method, model: &Arc<dyn Model>) {
             let described = releases.at(seat.terms.stage);
             let mut gate = Watching { inner: gate, seen: Vec::new() };
             let reply = inner.answer(query, memory, seat, &mut gate)?;
-            is_as_described(&method.name, described, &gate.seen, seat.shard.len() as u64);
+            let unit = method.unit();
+            is_as_described(&method.name, (described, unit), &gate.seen, seat.shard.count(unit)? as u64);
             *answers.lock().unwrap_or_else(PoisonError::into_inner) += 1;
             Ok(reply)
         };
@@ -66,10 +67,10 @@ pub fn releases_what_it_describes(method: &Method, model: &Arc<dyn Model>) {
 }
 
 /// The sums that passed, against the description of their stage.
-fn is_as_described(name: &str, described: &Release, seen: &[Shape], rows: u64) {
+fn is_as_described(name: &str, (described, unit): (&Release, Unit), seen: &[Shape], rows: u64) {
     assert_eq!(seen.len() as u64, described.sums, "{name}: another number of sums than described");
     for shape in seen {
-        assert_eq!(shape.grain(), described.grain, "{name}: another grain than described");
+        assert_eq!(shape.grain(), described.grain.for_unit(unit), "{name}: another grain than described");
         assert_eq!(shape.dimension(), described.numbers.of(rows), "{name}: another length than described");
         if let Bound::Fixed(bound) = described.bound {
             assert!(shape.bound() == bound, "{name}: another bound than described");

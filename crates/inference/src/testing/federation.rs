@@ -1,7 +1,9 @@
 //! Small made-up federations, on which laws are tried.
 
 use crate::plan::Costs;
-use crate::{Built, InputLayout, Method, Model, RecordId, Row, RowKeys, Rows, RunError, Shard, Simulation, Site};
+use crate::{
+    Built, InputLayout, Method, Model, PersonKey, RecordId, Row, RowKeys, Rows, RunError, Shard, Simulation, Site,
+};
 use chacha20::ChaCha20Rng;
 use privacy::Grant;
 use rand_core::{Rng, SeedableRng};
@@ -40,10 +42,22 @@ pub fn site(name: &str, rows: Rows) -> Site {
     site_of_records(name, rows, &records)
 }
 
-/// A site whose rows are these records.
+/// A site whose rows are these records, two in a row of each person. Sites of other names have other persons.
 pub fn site_of_records(name: &str, rows: Rows, records: &[u64]) -> Site {
+    let first = name.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(1_000_003).wrapping_add(byte.into())) >> 8;
+    let persons: Vec<PersonKey> = (0..rows.len() as u64).map(|row| person(first + row / 2)).collect();
+    site_of_persons(name, rows, records, &persons)
+}
+
+/// The person of this number, in its own slot.
+pub fn person(number: u64) -> PersonKey {
+    PersonKey { slot: number, id: RecordId::of(&format!("person {number}")) }
+}
+
+/// A site whose rows are these records of these persons.
+pub fn site_of_persons(name: &str, rows: Rows, records: &[u64], persons: &[PersonKey]) -> Site {
     let ids = records.iter().map(|record| RecordId::of(&record.to_string())).collect();
-    let keys = RowKeys::of_slots((0..rows.len() as u64).collect()).with_records(ids);
+    let keys = RowKeys::of_slots((0..rows.len() as u64).collect()).with_records(ids).with_persons(persons.to_vec());
     Site { name: name.into(), shard: Shard::new(rows, keys).unwrap(), own: Vec::new() }
 }
 

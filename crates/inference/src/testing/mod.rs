@@ -37,7 +37,9 @@ mod taint;
 pub use altered::{Altered, Answering, Folding, Reply, Shutting};
 pub use descriptions::releases_what_it_describes;
 pub use factors::{has_own_factors, the_total_is_the_sum_of_the_factors, total_is_the_sum_of_factors};
-pub use federation::{built, rng, rows, simulation, site, site_of_records, sites, uniform, unlimited};
+pub use federation::{
+    built, person, rng, rows, simulation, site, site_of_persons, site_of_records, sites, uniform, unlimited,
+};
 pub use questions::{
     first_terms, refuses_other_terms, refuses_questions_before_the_charge, refuses_spoilt_questions, reply,
     right_question,

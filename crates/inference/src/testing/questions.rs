@@ -9,7 +9,7 @@ use super::{built, rows, simulation, site, sites};
 use crate::message::Ask;
 use crate::settings::SecureNoise;
 use crate::{Built, Client, Method, Model, Row, RowKeys, Rows, Shard, SimulationContext, Site, Stage, Summing, Terms};
-use privacy::{Cohort, Grain, Grant, Shape, ShareNoise, Steps};
+use privacy::{Cohort, Grain, Grant, Shape, ShareNoise, Steps, Unit};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -102,14 +102,14 @@ fn other_terms<'a>(
         ("sums of another length", of(length, shape.grain()), summing, usual),
         ("another gate", terms.clone(), other_gate, usual),
     ];
-    let grains = [Grain::Example, Grain::Whole, Grain::Part { count: 5 }].into_iter();
+    let grains = [Grain::Example, Grain::Whole, Grain::Part { count: 5 }, Grain::Person].into_iter();
     let others = grains.filter(|grain| *grain != shape.grain());
     wrong.extend(others.map(|grain| ("sums of another grain", of(shape.dimension(), grain), summing, usual)));
     if let Ok(fewer) = Steps::new(terms.event.steps().get() - 1) {
         let event = terms.event.repeated(fewer);
         wrong.push(("a release too few", Terms { event, ..terms.clone() }, summing, usual));
     }
-    if method.needs_record_ids() {
+    if method.needs_record_ids() || method.unit() == Unit::Person {
         wrong.push(("rows without ids", terms.clone(), summing, bare));
     }
     wrong

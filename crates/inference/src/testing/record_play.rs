@@ -6,7 +6,7 @@
 //! is what it says, every one of its sums is within the declared sensitivity of the first world's, and
 //! nothing else that it sends differs. A method with a private state between rounds fails this law.
 
-use super::{Altered, Reply, rng, rows, simulation, site_of_records, unlimited};
+use super::{Altered, Reply, person, rng, rows, simulation, site_of_persons, site_of_records, unlimited};
 use crate::algorithm::Protocol;
 use crate::chain::{Collected, shown};
 use crate::message::Direct;
@@ -14,7 +14,7 @@ use crate::settings::Batching;
 use crate::warning::PublicWarnings;
 use crate::warning::public::{ServedPosterior, moves, of_plan, of_served};
 use crate::warning::rows::small_sites;
-use crate::{Built, ClientView, Method, Model, Progress, Row, Rows, Site};
+use crate::{Built, ClientView, Method, Model, PersonKey, Progress, RecordId, Row, Rows, Site};
 use privacy::record::Tape;
 use privacy::{Adjacency, Bounded, Gate, Unit};
 use rand_core::Rng;
@@ -87,7 +87,8 @@ fn warned(
     };
     let (of_run, of_plan) = (of_served(&served), of_plan(method, &built.plan));
     // A site's own terminal warns of its rows; here every site is small, and how small is private under add-remove.
-    let of_rows = small_sites(sites.iter().map(|site| (site.name.as_str(), site.shard.len() as u64)));
+    let count = |site: &Site| site.shard.count(method.unit()).unwrap() as u64;
+    let of_rows = small_sites(sites.iter().map(|site| (site.name.as_str(), count(site))));
     PublicWarnings::of(of_run.iter().chain(of_plan.iter()).cloned().chain(of_rows))
 }
 
@@ -123,38 +124,105 @@ fn strange_rows(count: usize, rng: &mut impl Rng) -> Rows {
     out
 }
 
-/// Rows, and which records they are.
-type Data = (Rows, Vec<u64>);
+/// Rows, which records they are, and whose.
+#[derive(Clone)]
+struct SiteData {
+    rows: Rows,
+    records: Vec<u64>,
+    persons: Vec<PersonKey>,
+}
+
+impl SiteData {
+    /// So many rows of site m: of persons with one row, two, three and so on in turn, the later rows of all after their first
+    /// ones. Persons of other sites are others.
+    fn drawn(m: usize, n: usize, rng: &mut impl Rng) -> Self {
+        let people = n.div_ceil(2);
+        let persons = (0..n).map(|row| person((100 * m + if row < people { row } else { (row - people) / 2 }) as u64));
+        Self { rows: rows(n, rng.next_u64()), records: (0..n as u64).collect(), persons: persons.collect() }
+    }
+
+    /// These rows of it.
+    fn select(&self, which: &[usize]) -> Self {
+        Self {
+            rows: self.rows.select(which),
+            records: which.iter().map(|&row| self.records[row]).collect(),
+            persons: which.iter().map(|&row| self.persons[row]).collect(),
+        }
+    }
+
+    /// Without the rows of one person but this one, and with so many strange ones of it at the end.
+    fn with_other_rows(&self, first: usize, count: usize, rng: &mut impl Rng) -> Self {
+        let gone = self.persons[first].slot;
+        let rest: Vec<usize> =
+            (0..self.rows.len()).filter(|&row| row == first || self.persons[row].slot != gone).collect();
+        let mut other = self.select(&rest);
+        other.rows = replaced(&other.rows, first, rng);
+        for row in strange_rows(count, rng).iter() {
+            other.rows.push(row).unwrap();
+            other.records.push(NEW_RECORD + other.records.len() as u64);
+            other.persons.push(self.persons[first]);
+        }
+        let somebody = RecordId::of("somebody else");
+        other.persons.iter_mut().filter(|person| person.slot == gone).for_each(|person| person.id = somebody);
+        other
+    }
+
+    /// The persons' slots, in the order of their first rows.
+    fn slots(&self) -> Vec<u64> {
+        let mut slots = Vec::new();
+        for person in &self.persons {
+            if !slots.contains(&person.slot) {
+                slots.push(person.slot);
+            }
+        }
+        slots
+    }
+}
 
 /// A record that nobody else is.
 const NEW_RECORD: u64 = 1_000;
 
 /// One site in two worlds: with a row replaced by a strange one of another record, without a strange row, or with other
-/// rows and another number of them. A client that joins or leaves keeps its rows, and says nothing.
-fn neighbours((rows, records): &Data, method: &Method, rng: &mut impl Rng) -> [Data; 2] {
-    let (promise, n) = (method.promise.unwrap(), rows.len());
-    let usual = (rows.clone(), records.clone());
+/// rows and another number of them; likewise with all rows of a person replaced by others of another number, or gone. A
+/// client that joins or leaves keeps its rows, and says nothing.
+fn neighbours(data: &SiteData, method: &Method, rng: &mut impl Rng) -> [SiteData; 2] {
+    let (promise, n, usual) = (method.promise.unwrap(), data.rows.len(), data.clone());
+    // Batches are drawn by position: only without the last unit are the coins of all others the same.
+    let drawn = method.algorithm.releases(1).main.batch != Batching::All;
     match (promise.unit, promise.adjacency) {
         (Unit::Client, Adjacency::AddRemove) => [usual.clone(), usual],
         (Unit::Client, Adjacency::Substitute) => {
             let count = 1 + (rng.next_u64() % 12) as usize;
             let count = if count == n { count + 1 } else { count };
-            [usual, (strange_rows(count, rng), (0..count as u64).collect())]
+            let persons = (0..count as u64).map(|row| person(row / 2)).collect();
+            [usual, SiteData { rows: strange_rows(count, rng), records: (0..count as u64).collect(), persons }]
         }
         (Unit::Example, Adjacency::Substitute) => {
             let at = (rng.next_u64() % n as u64) as usize;
-            let mut records = records.clone();
-            records[at] = NEW_RECORD;
-            [usual, (replaced(rows, at, rng), records)]
+            let mut other = usual.clone();
+            other.records[at] = NEW_RECORD;
+            other.rows = replaced(&data.rows, at, rng);
+            [usual, other]
         }
         (Unit::Example, Adjacency::AddRemove) => {
-            // Batches are drawn by position: only without the last row are the coins of all others the same.
-            let drawn = method.algorithm.releases(1).main.batch != Batching::All;
             let gone = if drawn { n - 1 } else { (rng.next_u64() % n as u64) as usize };
             let rest: Vec<usize> = (0..n).filter(|row| *row != gone).collect();
-            let with = replaced(rows, gone, rng);
-            let without = (with.select(&rest), rest.iter().map(|&row| records[row]).collect());
-            [(with, records.clone()), without]
+            let with = SiteData { rows: replaced(&data.rows, gone, rng), ..usual };
+            let without = with.select(&rest);
+            [with, without]
+        }
+        (Unit::Person, adjacency) => {
+            let slots = data.slots();
+            let last = drawn && adjacency == Adjacency::AddRemove;
+            let whose = if last { slots.len() - 1 } else { (rng.next_u64() % slots.len() as u64) as usize };
+            let first = data.persons.iter().position(|person| person.slot == slots[whose]).unwrap_or(0);
+            let other = data.with_other_rows(first, (rng.next_u64() % 4) as usize, rng);
+            if adjacency == Adjacency::Substitute {
+                return [usual, other];
+            }
+            let kept = |row: &usize| other.persons[*row].slot != slots[whose];
+            let without = other.select(&(0..other.rows.len()).filter(kept).collect::<Vec<_>>());
+            [other, without]
         }
     }
 }
@@ -162,7 +230,8 @@ fn neighbours((rows, records): &Data, method: &Method, rng: &mut impl Rng) -> [D
 /// Three sites of a few rows each, of which one changes between neighbours.
 pub fn small() -> Vec<Site> {
     let mut rng = rng(0);
-    let of = |n: usize| site_of_records("a site", rows(n, rng.next_u64()), &(0..n as u64).collect::<Vec<_>>());
+    let of =
+        |n: usize| site_of_records(&format!("of {n}"), rows(n, rng.next_u64()), &(0..n as u64).collect::<Vec<_>>());
     SIZES.map(of).into()
 }
 
@@ -173,12 +242,12 @@ const SIZES: [usize; 3] = [5, 9, 4];
 /// round.
 pub fn neighbours_of(method: &Method, pair: u64) -> Worlds {
     let mut rng = rng(pair);
-    let mut first: Vec<Data> = SIZES.iter().map(|&n| (rows(n, rng.next_u64()), (0..n as u64).collect())).collect();
+    let mut first: Vec<SiteData> = SIZES.iter().enumerate().map(|(m, &n)| SiteData::drawn(m, n, &mut rng)).collect();
     let changed = (rng.next_u64() % 3) as usize;
     let mut second = first.clone();
     [first[changed], second[changed]] = neighbours(&first[changed], method, &mut rng);
-    let sites =
-        |data: Vec<Data>| data.into_iter().map(|(rows, records)| site_of_records("a site", rows, &records)).collect();
+    let site = |data: SiteData| site_of_persons("a site", data.rows, &data.records, &data.persons);
+    let sites = |data: Vec<SiteData>| data.into_iter().map(site).collect();
     let promise = method.promise.unwrap();
     let leaves = (promise.unit, promise.adjacency) == (Unit::Client, Adjacency::AddRemove);
     let mut absent = [None, leaves.then_some(changed)];

@@ -1,8 +1,9 @@
 //! One method of each kind, for the laws that all of them inherit.
 
 use super::{
-    adam, add_remove, by_client, chain, chain_method, committee, damping, full_pvi, global_vi, global_vi_at_clients,
-    hybrid, method, natural, noise_aware, noise_aware_readout, open_pvi, promise, pvi, secure, statistics, unclipped,
+    adam, add_remove, by_client, by_person, chain, chain_method, committee, damping, full_pvi, global_vi,
+    global_vi_at_clients, hybrid, method, natural, noise_aware, noise_aware_readout, open_pvi, promise, pvi, secure,
+    statistics, unclipped,
 };
 use inference::Method;
 use inference::algorithm::chain::{
@@ -31,6 +32,7 @@ pub(crate) fn private_methods() -> Vec<Method> {
         .into_iter()
         .chain([level_methods()])
         .flatten()
+        .chain(person_methods())
         .chain(conjugate_methods())
         .chain(statistics_methods())
         .chain(chain_methods())
@@ -150,6 +152,36 @@ fn global_methods() -> Vec<Method> {
     ]
 }
 
+/// Methods that protect persons with all their rows: sums by person, whole changes and parts.
+fn person_methods() -> Vec<Method> {
+    let (one_by_one, at_once) = (Schedule::Sequential, Schedule::Synchronous);
+    let fixed = Local { batch: Batching::WithoutReplacement(2), ..adam(3) };
+    let average = || pvi(Average { parts: PARTS, local: natural(2) });
+    let [moments, every_round] = curvatures().map(noise_aware);
+    let own = NoiseAwareSettings { site_intercept: Some(OWN_PRECISION), ..moments.clone() };
+    let come_and_go = |promise| by_person(add_remove(promise));
+    let descend = |local| pvi(Descend { local });
+    vec![
+        method("by person, dp optimisation", descend(adam(4)), one_by_one, by_person(nobody(1.0))),
+        method("by person, dp optimisation, add-remove", descend(adam(4)), CAME, come_and_go(nobody(1.0))),
+        method("by person, fixed batches", descend(fixed), one_by_one, by_person(nobody(1.0))),
+        method("by person, perturb", pvi(Perturb { local: natural(2) }), one_by_one, by_person(nobody(2.0))),
+        method("by person, average", average(), at_once, by_person(nobody(2.0))),
+        method("by person, average, add-remove, curator", average(), at_once, come_and_go(curator(2.0))),
+        method("by person, moments", moments.clone(), one_by_one, by_person(nobody(1.0))),
+        method("by person, moments, add-remove", moments, at_once, come_and_go(curator(1.0))),
+        method("by person, every round, shares", every_round, at_once, by_person(shares(1.0))),
+        method("by person, site intercept", own, one_by_one, by_person(nobody(1.0))),
+        method("by person, global vi, nodes", global_vi(adam(1)), at_once, by_person(nodes(1.0))),
+        method(
+            "by person, global vi at clients",
+            global_vi_at_clients(adam(1), damping()),
+            CAME,
+            by_person(nobody(1.0)),
+        ),
+    ]
+}
+
 /// Methods with a site-specific intercept, which is the coefficient of the last input, an intercept.
 fn own_methods() -> Vec<Method> {
     own_methods_of(OWN_PRECISION)
@@ -196,7 +228,9 @@ pub(crate) fn conjugate_methods() -> Vec<Method> {
         method("analytic, mean-field", pvi(Analytic), CAME, add_remove(nobody(1.0))),
         method("likelihood", full_pvi(Likelihood), one_by_one, nobody(1.0)),
         method("likelihood, as they come", full_pvi(Likelihood), CAME, add_remove(nobody(1.0))),
-        method("hybrid", pvi(hybrid), one_by_one, nobody(1.0)),
+        method("hybrid", pvi(hybrid.clone()), one_by_one, nobody(1.0)),
+        method("hybrid by person", pvi(hybrid), one_by_one, by_person(nobody(1.0))),
+        method("analytic by person", full_pvi(Analytic), at_once, add_remove(by_person(nobody(1.0)))),
     ]
 }
 

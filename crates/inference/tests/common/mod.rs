@@ -109,6 +109,11 @@ pub(crate) fn by_client(promise: Promise) -> Promise {
     Promise { unit: Unit::Client, ..promise }
 }
 
+/// The same for all rows of a person.
+pub(crate) fn by_person(promise: Promise) -> Promise {
+    Promise { unit: Unit::Person, ..promise }
+}
+
 /// A secure sum over three nodes.
 pub(crate) fn secure(noise: SecureNoise, colluders: u64, dropouts: u64) -> Aggregator {
     Aggregator::SecureSum(SecureSumSettings { nodes: 3, noise, colluders, dropouts })

@@ -7,13 +7,13 @@ use crate::algorithm::pvi::{
     AVERAGE_KEY, GAUSSIAN, SITE_INTERCEPT_KEY, WITH_INTERCEPT, check_own_precision, details, site_intercept,
 };
 use crate::describe::{
-    Allowed, Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Pacing, Reading, STRAY,
-    ValueKind,
+    ANY_UNIT, Allowed, Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Pacing, Reading,
+    STRAY, ValueKind,
 };
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
 use crate::release::{Clipped, Release, Releases};
 use crate::settings::{Aggregator, Clip, Covariance, DAMPING_KEY, Damping, MOST_ROUNDS_KEY, ROUNDS_KEY, Rounds};
-use privacy::Grain;
+use privacy::{Grain, Unit};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -169,6 +169,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
             values: &[Pacing::Sequential, Pacing::Synchronous],
             because: "it takes answers to its last question only",
         },
+        units: ANY_UNIT,
         needs: &[GAUSSIAN],
         ..Limits::NONE
     },
@@ -293,6 +294,7 @@ impl AlgorithmSettings for NoiseAwareSettings {
             average: self.average as usize,
             sources: parts.sources(),
             rows: parts.rows.iter().sum::<u64>() as f64,
+            counts_rows: parts.inputs.intercept().filter(|_| parts.unit() == Unit::Person),
         }))
     }
 }

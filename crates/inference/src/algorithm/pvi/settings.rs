@@ -9,8 +9,8 @@ use crate::RunError;
 use crate::algorithm::Protocol;
 use crate::client::Summing;
 use crate::describe::{
-    Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Registered, STRAY, ValueKind,
-    resolve,
+    ANY_UNIT, Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Registered, STRAY,
+    ValueKind, resolve,
 };
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
 use crate::release::Releases;
@@ -134,7 +134,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
             .optional(),
         SITE_INTERCEPT_KEY,
     ],
-    limits: Limits { needs: &[GAUSSIAN], ..Limits::NONE },
+    limits: Limits { units: ANY_UNIT, needs: &[GAUSSIAN], ..Limits::NONE },
     read: |reading| {
         let keys = &reading.keys;
         let readout = keys.table("readout", READOUT_KEYS);

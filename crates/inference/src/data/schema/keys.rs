@@ -59,6 +59,9 @@ pub const SCHEMA_KEYS: &[Key] = &[
     Key::new("record_id", ValueKind::Text, "\"patient\"")
         .about("the column that tells records apart; it is never learnt from")
         .optional(),
+    Key::new("person_id", ValueKind::Text, "\"patient\"")
+        .about("the column that tells whose row a row is, for unit = \"person\"; it is never learnt from")
+        .optional(),
     Key::new("only", ValueKind::Map(&ValueKind::Text), "{ ward = \"a\" }")
         .about("which rows belong: those with this level in this one column")
         .otherwise(Otherwise::Follows("all rows belong")),

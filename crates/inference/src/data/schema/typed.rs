@@ -28,9 +28,12 @@ pub(super) fn read(text: &str) -> Result<Schema, DataError> {
         }
         columns.push(column);
     }
-    let record_id = typed.record_id.map(|name| record_id(name, text, &outcome, &columns)).transpose()?;
+    let id = |key: &str, name: Option<Spanned<String>>| {
+        name.map(|name| id_column(key, name, text, &outcome, &columns)).transpose()
+    };
+    let (record_id, person_id) = (id("record_id", typed.record_id)?, id("person_id", typed.person_id)?);
     let only = typed.only.map(|only| selected(only, text, &columns)).transpose()?;
-    let schema = Schema { outcome, columns, record_id, only };
+    let schema = Schema { outcome, columns, record_id, person_id, only };
     if schema.inputs(false).is_empty() {
         let what = "no column is an input".to_owned();
         let hint = "give at least one column the kind `numeric` or `category`".to_owned();
@@ -39,13 +42,19 @@ pub(super) fn read(text: &str) -> Result<Schema, DataError> {
     Ok(schema)
 }
 
-/// The column of record ids: one of its own, or an ignored one.
-fn record_id(name: Spanned<String>, text: &str, outcome: &Outcome, columns: &[Column]) -> Result<String, DataError> {
+/// The column of ids of records or persons: one of its own, or an ignored one.
+fn id_column(
+    key: &str,
+    name: Spanned<String>,
+    text: &str,
+    outcome: &Outcome,
+    columns: &[Column],
+) -> Result<String, DataError> {
     let line = line_of(text, name.span().start);
     let name = name.into_inner();
     let input = |column: &Column| column.name == name && column.kind != Kind::Ignore;
     if name == outcome.column || columns.iter().any(input) {
-        let what = format!("record_id names `{name}`, which is learnt from");
+        let what = format!("{key} names `{name}`, which is learnt from");
         let hint = "ids are never learnt from: name another column, or give this one the kind `ignore`";
         return Err(Wrong::new(what, hint).at(line));
     }
@@ -85,6 +94,7 @@ fn selected(typed: Spanned<BTreeMap<String, String>>, text: &str, columns: &[Col
 struct SchemaAsTyped {
     outcome: Spanned<OutcomeAsTyped>,
     record_id: Option<Spanned<String>>,
+    person_id: Option<Spanned<String>>,
     only: Option<Spanned<BTreeMap<String, String>>>,
     #[serde(default)]
     column: Vec<Spanned<ColumnAsTyped>>,
@@ -355,7 +365,9 @@ mod tests {
         refused("outcome = 3", 1, "outcome");
         let input = "column = [{ name = \"a\", kind = \"numeric\", centre = 0, scale = 1 }]\n";
         for learnt in ["a", "y"] {
-            refused(&format!("{OUTCOME}{input}\nrecord_id = \"{learnt}\""), 4, "never learnt from");
+            for key in ["record_id", "person_id"] {
+                refused(&format!("{OUTCOME}{input}\n{key} = \"{learnt}\""), 4, "never learnt from");
+            }
         }
         for (only, words) in [
             ("{ b = \"x\" }", "kind = \"ignore\""),
