@@ -140,6 +140,7 @@ fn sampling(plan: &Plan) -> String {
     let (one, all) = match plan.unit() {
         _ if plan.asks_people() => ("user", "users"),
         Unit::Example => ("row", "rows"),
+        Unit::Person => ("person", "persons"),
         Unit::Client => ("client", "clients"),
     };
     match plan.common(|event| *event.sampling()) {
@@ -170,6 +171,7 @@ fn protected(plan: &Plan) -> String {
     let (one, many) = match plan.unit() {
         Unit::Example if plan.asks_people() => ("one user's answer is", "users' answers"),
         Unit::Example => ("one row is", "rows"),
+        Unit::Person => ("all rows of one person are", "persons with all their rows"),
         Unit::Client => ("all rows of one client are", "clients with all their rows"),
     };
     match plan.group.get() {

@@ -37,9 +37,9 @@ pub struct Policy {
     pub max_delta: f64,
     /// Kinds of models, as studies name them.
     pub allowed_models: AllowedNames,
-    /// Columns that a schema may use: inputs, outcome, record ids, and what rows are chosen by.
+    /// Columns that a schema may use: inputs, outcome, ids of records and persons, and what rows are chosen by.
     pub allowed_columns: AllowedNames,
-    /// Declared rows of this site, at least.
+    /// Declared rows of this site, at least; persons, where these are the unit.
     pub minimum_rows: u64,
     /// Whether single answers may be seen.
     pub require_secure_sum: bool,
@@ -230,19 +230,25 @@ impl Policy {
     /// At δ = 1/n a guarantee for one row would still hold if one of n rows were published outright, however large `max_delta` is.
     fn check_delta(&self, delta: f64, rows: u64) -> Result<(), PolicyError> {
         let is_loose = match self.pair().unit {
-            Unit::Example => delta * rows as f64 >= 1.0,
+            Unit::Example | Unit::Person => delta * rows as f64 >= 1.0,
             Unit::Client => false,
         };
+        let units = self.counted();
         if !is_loose {
             return Ok(());
         }
         Err(PolicyError::Refused {
             key: "max_delta",
-            found: format!("δ = {} for all runs together, with {rows} declared rows of this site", shortest(delta)),
+            found: format!("δ = {} for all runs together, with {rows} declared {units} of this site", shortest(delta)),
             expected: format!("less than 1 / {rows}, whatever max_delta is"),
             hint: "ask for a study with a δ well under one over the number of rows: at this δ, publishing one row outright would \
                    still satisfy the guarantee",
         })
+    }
+
+    /// What declared numbers are of: persons, where the policy protects them.
+    fn counted(&self) -> &'static str {
+        if self.pair().unit == Unit::Person { "persons" } else { "rows" }
     }
 
     /// ε of one answer of each kind: less noise in it than this site stands for is refused, however few answers there are.
@@ -344,7 +350,7 @@ impl Policy {
         if rows < self.minimum_rows {
             return Err(PolicyError::Refused {
                 key: "minimum_rows",
-                found: format!("{rows} declared rows at this site"),
+                found: format!("{rows} declared {} at this site", self.counted()),
                 expected: format!("at least {}", self.minimum_rows),
                 hint: "take part with more rows, or not at all: a few rows are easy to identify",
             });
@@ -405,7 +411,7 @@ fn model_of(study: &str) -> Option<String> {
     Some(study.get("model")?.get("kind")?.as_str()?.to_owned())
 }
 
-/// Every column that a schema reads: inputs, outcome, record ids, and the one that rows are chosen by; none if it cannot be
+/// Every column that a schema reads: inputs, outcome, ids of records and persons, and the one that rows are chosen by; none if it cannot be
 /// read.
 pub fn columns_of(schema: &str) -> Option<Vec<String>> {
     let schema = Schema::from_toml(schema).ok()?;
@@ -413,6 +419,7 @@ pub fn columns_of(schema: &str) -> Option<Vec<String>> {
     let others = [
         Some(schema.outcome().column.clone()),
         schema.record_id().map(str::to_owned),
+        schema.person_id().map(str::to_owned),
         schema.only().map(|only| only.column.clone()),
     ];
     Some(inputs.chain(others.into_iter().flatten()).collect())

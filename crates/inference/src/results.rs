@@ -4,6 +4,7 @@ use crate::comparison::Comparison;
 use crate::fit::Fit;
 use crate::score::Scores;
 use crate::warning::Warning;
+use privacy::Unit;
 use serde::{Deserialize, Serialize};
 
 /// Version of this shape.
@@ -85,6 +86,16 @@ pub struct ClientSummary {
     /// Its own held-out rows; 0 where held-out rows belong to no client.
     #[serde(default)]
     pub test_rows: usize,
+    /// Persons who have its training rows, where the schema tells whose rows are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persons: Option<usize>,
+}
+
+impl ClientSummary {
+    /// What a promise to this unit goes by: persons where they are protected and known, else rows.
+    pub fn count(&self, unit: Unit) -> usize {
+        self.persons.filter(|_| unit == Unit::Person).unwrap_or(self.rows)
+    }
 }
 
 /// One method over all seeds.

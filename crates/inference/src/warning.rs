@@ -72,6 +72,9 @@ pub enum Code {
     /// Numbers of the rows are far from the schema's bounds, centre or scale.
     #[serde(rename = "W012")]
     OffScale,
+    /// Persons have several rows, and rows are protected one by one.
+    #[serde(rename = "W013")]
+    RepeatedPersons,
     /// δ is not under one over the number of rows.
     #[serde(rename = "S014")]
     LooseDelta,
@@ -96,6 +99,7 @@ impl Code {
         Self::TooManyRounds,
         Self::PrivateRowCounts,
         Self::OffScale,
+        Self::RepeatedPersons,
         Self::LooseDelta,
         Self::NotConverged,
     ];
@@ -116,6 +120,7 @@ impl Code {
             Self::TooManyRounds => "W010",
             Self::PrivateRowCounts => "W011",
             Self::OffScale => "W012",
+            Self::RepeatedPersons => "W013",
             Self::LooseDelta => "S014",
             Self::NotConverged => "S017",
         }
@@ -130,6 +135,7 @@ impl Code {
             | Self::SmallSite
             | Self::CutOff
             | Self::OffScale
+            | Self::RepeatedPersons
             | Self::NotConverged => WarningSource::Rows,
             Self::StillMoving
             | Self::FewDraws

@@ -128,7 +128,11 @@ pub(super) fn sentence(name: &str) -> String {
 
 /// What is promised, in half a sentence.
 fn promised(privacy: &PrivacyResult) -> String {
-    let protected = if privacy.unit == "client" { "all rows of a site" } else { "every single row" };
+    let protected = match privacy.unit.as_str() {
+        "client" => "all rows of a site",
+        "person" => "every person with all their rows",
+        _ => "every single row",
+    };
     let trusted = match privacy.aggregator.as_str() {
         "curator" => ", provided that the aggregator can be trusted",
         "secure-sum" => {

@@ -206,9 +206,12 @@ fn object(study: &Study, parts: &[Part], notes: &[String], warnings: &[String]) 
 fn too_large(sites: Option<&Sites>, method: &Method) -> Option<String> {
     let (sites, promise) = (sites?, method.promise.as_ref()?);
     let DeltaRule::Fixed(delta) = promise.delta else { return None };
+    let (numbers, basis) = sites.of(method);
     let among = match promise.unit {
-        Unit::Example => sites.rows.iter().copied().filter(|&rows| delta.get() * rows as f64 >= 1.0).min()?,
-        Unit::Client => sites.rows.len() as u64,
+        Unit::Example | Unit::Person => {
+            numbers.iter().copied().filter(|&rows| delta.get() * rows as f64 >= 1.0).min()?
+        }
+        Unit::Client => numbers.len() as u64,
     };
-    loose_delta(&method.name, promise.unit, delta.get(), among, sites.basis)
+    loose_delta(&method.name, promise.unit, delta.get(), among, basis)
 }

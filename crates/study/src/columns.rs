@@ -7,6 +7,7 @@ use crate::error::StudyError;
 use crate::load::Folders;
 use inference::describe::{Entry, Registered};
 use inference::{Schema, agree, nearest};
+use privacy::Unit;
 use std::io::ErrorKind;
 
 /// Header and schema of a study's data, which agree with each other and with the study.
@@ -92,9 +93,10 @@ pub(crate) fn not_here(study: &Study) -> Option<String> {
     Some(format!("{0} was not fetched yet: fetch the data set {0}", set.name))
 }
 
-/// Checks that the outcome fits the model, and that rows have record ids where a method needs them.
+/// Checks that the outcome fits the model, and that rows have ids of records or persons where a method needs them.
 pub fn check(study: &Study, schema: &Schema) -> Result<(), StudyError> {
     outcome(study, schema)?;
+    person_ids(study, Some(schema))?;
     Ok(record_ids(study, Some(schema))?)
 }
 
@@ -125,6 +127,18 @@ fn found(schema: &Schema) -> String {
     schema
         .classes()
         .map_or_else(|| "is a number by the schema".to_owned(), |levels| format!("has {levels} levels by the schema"))
+}
+
+/// A promise to persons needs to know whose rows are, so the schema has to name the column that tells.
+pub(crate) fn person_ids(study: &Study, schema: Option<&Schema>) -> Result<(), Fault> {
+    let needs = study.methods.iter().position(|method| method.unit() == Unit::Person);
+    let Some(at) = needs.filter(|_| schema.and_then(Schema::person_id).is_none()) else { return Ok(()) };
+    let found = if schema.is_some() { "the schema names none" } else { "the schema is not there" };
+    let message = format!("unit = \"person\" needs person ids, and {found}");
+    let hint = "name their column in the schema, person_id = \"patient\", or use unit = \"example\" for one row";
+    let source = StudyText::new(study.file.clone(), &study.text);
+    let at = study.places.get(at).unwrap_or(&at);
+    Err(source.fault(&format!("method.{at}.privacy.unit"), "S015", message, hint))
 }
 
 /// Parts of rows that may come and go follow from record ids, so the schema has to name them.

@@ -26,6 +26,8 @@ pub struct Data {
     pub split_seed: Option<u64>,
     /// Rows of the source: declared, never counted.
     pub declared_rows: Option<DeclaredRows>,
+    /// Persons of the source: declared, never counted. What methods that protect persons are planned for.
+    pub declared_persons: Option<DeclaredRows>,
     /// Inputs of a row, where the schema does not say it.
     pub declared_inputs: Option<usize>,
     /// The law of made-up rows.
@@ -45,7 +47,7 @@ pub enum ScoresIn {
     Encoded,
 }
 
-/// Declared numbers of rows.
+/// Declared numbers of rows, or of persons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeclaredRows {
     /// Of all clients together.
@@ -69,23 +71,16 @@ pub(super) fn of(
 ) -> Result<Data, Fault> {
     let typed = &study.data;
     let partitions: Vec<&Partition> = columns.iter().map(|column| &column.partition).chain([first]).collect();
-    let declared_rows = match &typed.declared_rows {
-        None => only.map(|served| DeclaredRows::Each(served.rows())),
-        Some(RowsAsTyped::All(rows)) => Some(DeclaredRows::All(*rows)),
-        Some(RowsAsTyped::Each(rows)) => Some(DeclaredRows::Each(rows.clone())),
+    let by_person = only.is_some_and(|served| served.by_person);
+    let served = |by_person_too: bool| {
+        only.filter(|_| by_person == by_person_too).map(|served| DeclaredRows::Each(served.rows()))
     };
-    let none = match &declared_rows {
-        Some(DeclaredRows::All(rows)) => *rows == 0,
-        Some(DeclaredRows::Each(rows)) => rows.is_empty() || rows.contains(&0),
-        None => false,
-    };
+    let declared_rows = declared(typed.declared_rows.as_ref(), "declared_rows", source)?.or_else(|| served(false));
+    let declared_persons =
+        declared(typed.declared_persons.as_ref(), "declared_persons", source)?.or_else(|| served(true));
     if typed.scores_in == ScoresIn::Encoded && model.settings.outcome() != OutcomeNeed::Number {
         let message = "only scores of an outcome that is a number have units".to_owned();
         return Err(source.fault("data.scores_in", "S011", message, "leave it out"));
-    }
-    if none {
-        let message = "declared_rows has a client without rows".to_owned();
-        return Err(source.fault("data.declared_rows", "S004", message, "every client has at least one row"));
     }
     if only.is_some() {
         of_simulation(typed, source)?;
@@ -105,15 +100,34 @@ pub(super) fn of(
         split_key: "data.split".to_owned(),
         split_seed,
         declared_rows,
+        declared_persons,
         declared_inputs: typed.declared_inputs,
         synthetic: synthetic::of(typed, model, &partitions, source)?,
         scores_in: typed.scores_in,
     })
 }
 
+/// A declared number, or one of each client, of which none is 0.
+fn declared(typed: Option<&RowsAsTyped>, key: &str, source: &StudyText<'_>) -> Result<Option<DeclaredRows>, Fault> {
+    let (declared, none) = match typed {
+        None => return Ok(None),
+        Some(RowsAsTyped::All(rows)) => (DeclaredRows::All(*rows), *rows == 0),
+        Some(RowsAsTyped::Each(rows)) => (DeclaredRows::Each(rows.clone()), rows.is_empty() || rows.contains(&0)),
+    };
+    if none {
+        let message = format!("{key} has a client without rows");
+        return Err(source.fault(&format!("data.{key}"), "S004", message, "every client has at least one"));
+    }
+    Ok(Some(declared))
+}
+
 /// Refuses what only a simulation has, in a study without one.
 fn of_simulation(typed: &DataAsTyped, source: &StudyText<'_>) -> Result<(), Fault> {
-    let stray = [("split", typed.split.is_some()), ("declared_rows", typed.declared_rows.is_some())];
+    let stray = [
+        ("split", typed.split.is_some()),
+        ("declared_rows", typed.declared_rows.is_some()),
+        ("declared_persons", typed.declared_persons.is_some()),
+    ];
     match stray.iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((key, _)) => {
@@ -132,10 +146,12 @@ pub(super) fn of_column(
     source: &StudyText<'_>,
 ) -> Result<OwnData, Fault> {
     let path = |key: &str| format!("column.{at}.{key}");
-    let of_one = data.schema.is_some() || data.declared_rows.is_some() || data.declared_inputs.is_some();
+    let declared = data.declared_rows.is_some() || data.declared_persons.is_some() || data.declared_inputs.is_some();
+    let of_one = data.schema.is_some() || declared;
     if column.source.is_some() && (of_one || data.synthetic.is_some()) {
         let message =
-            "schema, declared_rows, declared_inputs and synthetic of [data] are those of one source".to_owned();
+            "schema, declared_rows, declared_persons, declared_inputs and synthetic of [data] are those of one source"
+                .to_owned();
         let hint = "leave them out where columns have sources of their own; a file's schema stands beside it";
         return Err(source.fault(&path("source"), "S011", message, hint));
     }

@@ -78,6 +78,9 @@ struct PrivacyReport<'a> {
 #[derive(Serialize)]
 struct ClientReport {
     rows: Option<u64>,
+    /// What the plan goes by, where persons are protected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    persons: Option<u64>,
     delta: f64,
     noise_multiplier: f64,
     clip: f64,
@@ -104,6 +107,7 @@ struct StageReport {
 pub(crate) fn loose_delta(method: &str, unit: Unit, delta: f64, among: u64, basis: Basis) -> Option<String> {
     let (units, one, about) = match unit {
         Unit::Example => ("rows of a client", "one row", basis.about()),
+        Unit::Person => ("persons of a client", "all rows of one person", basis.about()),
         Unit::Client => ("clients", "all rows of one client", ""),
     };
     (delta * among as f64 >= 1.0).then(|| {
@@ -124,8 +128,9 @@ pub(crate) fn coded(method: &str, warning: &Warning) -> String {
 pub(crate) fn private_rows(method: &Method) -> Option<String> {
     method.goes_by_private_rows().then(|| {
         let name = &method.name;
+        let units = if method.unit() == Unit::Person { "persons" } else { "rows" };
         format!(
-            "{name}: under add-remove the number of rows is private, but rates, weights or δ depend on it: the \
+            "{name}: under add-remove the number of {units} is private, but rates, weights or δ depend on it: the \
              guarantee holds for declared numbers, and a simulation declares the true ones"
         )
     })
@@ -143,7 +148,10 @@ impl Forecast {
         let schema = columns::schema_if_there(study, folders)?;
         match &schema {
             Some(schema) => columns::check(study, schema)?,
-            None => columns::record_ids(study, None)?,
+            None => {
+                columns::person_ids(study, None)?;
+                columns::record_ids(study, None)?;
+            }
         }
         let sites = Sites::declared(study, schema.as_ref())?;
         let study = &sites.settle(study, schema.as_ref())?;
@@ -153,7 +161,7 @@ impl Forecast {
         let mut plans = Vec::new();
         for (index, method) in study.methods.iter().enumerate() {
             sites.check(study, index, method)?;
-            let planned = plan(method, &sites.rows, parameters.unwrap_or(1));
+            let planned = plan(method, sites.of(method).0, parameters.unwrap_or(1));
             plans.push((method.clone(), planned.map_err(|error| study.in_method(index, error.into()))?));
         }
         let guidance = guidance(study, &sites, schema.as_ref());
@@ -180,13 +188,22 @@ impl Forecast {
         for (method, plan) in &self.plans {
             let Some(promise) = &method.promise else { continue };
             let loose = plan.clients.iter().filter(|client| client.delta_is_loose()).min_by_key(|client| client.among);
-            let basis = self.sites.basis;
+            let basis = self.sites.of(method).1;
             let of = |c: &ClientPlan| loose_delta(&method.name, promise.unit, c.delta.get(), c.among, basis);
             warnings.extend(private_rows(method));
             warnings.extend(loose.filter(|_| basis.has_rows() || promise.unit == Unit::Client).and_then(of));
         }
-        if !self.sites.basis.has_rows() {
+        let compared = |unit: Unit| {
+            let mut methods = self.plans.iter().map(|(method, _)| method).filter(|method| method.unit() == unit);
+            methods.all(|method| self.sites.of(method).1.has_rows())
+        };
+        let by_rows = self.plans.iter().any(|(method, _)| method.unit() != Unit::Person);
+        if by_rows && !self.sites.basis.has_rows() {
             let text = "rows of each client are not declared: δ was not compared with one over their number";
+            warnings.push(text.to_owned());
+        }
+        if !compared(Unit::Person) {
+            let text = "persons of each client are not declared (declared_persons): δ was not compared with one over their number";
             warnings.push(text.to_owned());
         }
         if self.parameters.is_none() {
@@ -278,14 +295,16 @@ impl Forecast {
                 aggregator: words::aggregator(promise.aggregator),
                 secure_sum: words::secure_sum(promise.aggregator),
                 accountant: words::accountant(promise.accountant),
-                clients: plan.clients.iter().zip(&self.sites.rows).map(|(c, &n)| self.client(c, n)).collect(),
+                clients: plan.clients.iter().zip(&self.sites.rows).map(|(c, &n)| self.client(method, c, n)).collect(),
             }),
         }
     }
 
-    fn client(&self, plan: &ClientPlan, rows: u64) -> ClientReport {
+    fn client(&self, method: &Method, plan: &ClientPlan, rows: u64) -> ClientReport {
+        let by_person = method.unit() == Unit::Person;
         ClientReport {
             rows: self.sites.basis.has_rows().then_some(rows),
+            persons: Some(plan.among).filter(|_| by_person && self.sites.of(method).1.has_rows()),
             delta: plan.delta.get(),
             noise_multiplier: plan.noise_multiplier(),
             clip: plan.shape.bound().get(),
@@ -364,7 +383,10 @@ fn stage_words(promise: &Promise, stages: &[PlannedStage], sums: impl Fn(&str) -
     let each = if releases == 1 { "one release".to_owned() } else { format!("{releases} releases") };
     let drawn = match stages.first().map(|stage| *stage.event.sampling()) {
         None | Some(Sampling::None) => String::new(),
-        Some(_) => format!(" on {} of the rows", largest(stages, |stage| stage.event.sampling().rate(), shortest)),
+        Some(_) => {
+            let units = if promise.unit == Unit::Person { "persons" } else { "rows" };
+            format!(" on {} of the {units}", largest(stages, |stage| stage.event.sampling().rate(), shortest))
+        }
     };
     let updates: Vec<u64> = stages.iter().map(|stage| stage.updates).collect();
     [

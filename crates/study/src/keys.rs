@@ -55,6 +55,10 @@ const SYNTHETIC: &[Key] = &[
         .optional(),
 ];
 
+/// One number for all clients together, or one for each.
+const DECLARED: ValueKind =
+    ValueKind::Either(&[ValueKind::AT_LEAST_ONE, ValueKind::Counts { least: 0, most: u64::MAX }]);
+
 const DATA: &[Key] = &[
     Key::new("source", ValueKind::Text, "\"csv:patients.csv\"").about("a bundled or fetched data set, or csv:PATH"),
     Key::new("schema", ValueKind::Text, "\"schema.toml\"")
@@ -63,11 +67,14 @@ const DATA: &[Key] = &[
     SPLIT_KEY,
     Key::new(
         "declared_rows",
-        ValueKind::Either(&[ValueKind::AT_LEAST_ONE, ValueKind::Counts { least: 0, most: u64::MAX }]),
+        DECLARED,
         "[200, 150]",
     )
     .about("rows of all clients together, or of each, where a plan cannot count them")
     .optional(),
+    Key::new("declared_persons", DECLARED, "[80, 60]")
+        .about("the same of persons, for methods with unit = \"person\"")
+        .optional(),
     Key::new("declared_inputs", ValueKind::AT_LEAST_ONE, "12").about("inputs of a row after encoding").optional(),
     Key::new("synthetic", ValueKind::Table(SYNTHETIC), "{ rows_per_client = 100 }")
         .about("the law of made-up rows")
@@ -147,7 +154,12 @@ const DRAWN: &[&str] = &{
 
 const SITE: &[Key] = &[
     Key::new("name", ValueKind::Text, "\"north\"").about("the site's name, as in its certificate"),
-    Key::new("rows", ANY_COUNT, "200").about("declared rows, never counted"),
+    Key::new("rows", ANY_COUNT, "200")
+        .about("declared rows, never counted")
+        .otherwise(Otherwise::Follows("required, unless persons are declared")),
+    Key::new("persons", ANY_COUNT, "80")
+        .about("declared persons in place of rows, for unit = \"person\"")
+        .optional(),
 ];
 
 const FEDERATION: &[Key] = &[

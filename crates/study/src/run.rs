@@ -115,8 +115,8 @@ pub(super) fn plannable(
 ) -> Result<(), StudyError> {
     let classes = schema.and_then(|text| Schema::from_toml(text).ok()).and_then(|schema| schema.classes());
     let parameters = study.model.parameters(classes, data.inputs.len()).unwrap_or(1);
-    let rows: Vec<u64> = data.clients.iter().map(|client| client.rows as u64).collect();
     for (index, method) in study.methods.iter().enumerate() {
+        let rows: Vec<u64> = data.clients.iter().map(|client| client.count(method.unit()) as u64).collect();
         plan_with(costs, method, &rows, parameters).map_err(|error| study.in_method(index, error.into()))?;
     }
     Ok(())

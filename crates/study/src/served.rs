@@ -6,6 +6,7 @@ use super::unroll::Named;
 use crate::party_name::PartyName;
 use inference::settings::{Aggregator, SecureSumSettings};
 use inference::{Method, Partition, Skew};
+use privacy::Unit;
 use serde_json::json;
 
 /// Code of what does not fit in `[federation]`.
@@ -16,6 +17,8 @@ const CODE: &str = "F102";
 pub struct Served {
     /// In the order of clients.
     pub sites: Vec<ServedSite>,
+    /// Whether persons are declared in place of rows.
+    pub by_person: bool,
     /// The compute nodes of a secure sum.
     pub nodes: Vec<PartyName>,
     /// Fewest sites with which a round goes on; without it, as many as the method can do with.
@@ -29,19 +32,24 @@ pub struct Served {
 pub struct ServedSite {
     /// As in its certificate.
     pub name: PartyName,
-    /// Declared, never counted.
+    /// Declared, never counted: rows, or persons where [`Served::by_person`].
     pub rows: u64,
 }
 
 impl Served {
-    /// The declared rows of each site.
+    /// The declared rows, or persons, of each site.
     pub fn rows(&self) -> Vec<u64> {
         self.sites.iter().map(|site| site.rows).collect()
     }
 
+    /// What is declared of each site.
+    fn counted(&self) -> &'static str {
+        if self.by_person { "persons" } else { "rows" }
+    }
+
     /// As one object.
     pub fn object(&self) -> serde_json::Value {
-        let site = |site: &ServedSite| json!({ "name": site.name.as_str(), "rows": site.rows });
+        let site = |site: &ServedSite| json!({ "name": site.name.as_str(), self.counted(): site.rows });
         let nodes: Vec<&str> = self.nodes.iter().map(PartyName::as_str).collect();
         json!({
             "sites": self.sites.iter().map(site).collect::<Vec<_>>(), "nodes": nodes, "quorum": self.quorum,
@@ -51,7 +59,8 @@ impl Served {
 
     /// In words.
     pub fn words(&self) -> String {
-        let sites: Vec<String> = self.sites.iter().map(|site| format!("{} ({} rows)", site.name, site.rows)).collect();
+        let site = |site: &ServedSite| format!("{} ({} {})", site.name, site.rows, self.counted());
+        let sites: Vec<String> = self.sites.iter().map(site).collect();
         let mut words = format!("{} sites as declared: {}", sites.len(), sites.join(", "));
         if !self.nodes.is_empty() {
             let names: Vec<&str> = self.nodes.iter().map(PartyName::as_str).collect();
@@ -84,6 +93,7 @@ pub(super) fn of(typed: &StudyAsTyped, source: &StudyText<'_>) -> Result<Option<
     }
     let served = Served {
         sites: sites(table, source)?,
+        by_person: table.sites.iter().all(|site| site.persons.is_some()),
         nodes: nodes(table, source)?,
         quorum: table.quorum,
         deadline: table.deadline,
@@ -107,13 +117,28 @@ fn path(key: &str) -> String {
 fn sites(table: &FederationAsTyped, source: &StudyText<'_>) -> Result<Vec<ServedSite>, Fault> {
     let site = |(at, site): (usize, &super::typed::SiteAsTyped)| {
         let name = name(&site.name, source, &path(&format!("sites.{at}.name")))?;
-        if site.rows == 0 {
-            let message = format!("{name} has 0 rows, expected at least one");
-            let hint = "declare how many rows the site has; under add-remove a number near it";
-            return Err(source.fault(&path(&format!("sites.{at}.rows")), CODE, message, hint));
+        let (key, declared) = match (site.rows, site.persons) {
+            (Some(rows), None) => ("rows", rows),
+            (None, Some(persons)) => ("persons", persons),
+            (rows, _) => {
+                let found = if rows.is_some() { "both rows and persons" } else { "neither rows nor persons" };
+                let message = format!("{name} declares {found}");
+                let hint = "declare one of the two: persons = 80 where methods have unit = \"person\", else rows = 200";
+                return Err(source.fault(&path(&format!("sites.{at}")), CODE, message, hint));
+            }
+        };
+        if declared == 0 {
+            let message = format!("{name} has 0 {key}, expected at least one");
+            let hint = "declare how many the site has; under add-remove a number near it";
+            return Err(source.fault(&path(&format!("sites.{at}.{key}")), CODE, message, hint));
         }
-        Ok(ServedSite { name, rows: site.rows })
+        Ok(ServedSite { name, rows: declared })
     };
+    let mixed = table.sites.iter().position(|site| site.persons.is_some() != table.sites[0].persons.is_some());
+    if let Some(at) = mixed.filter(|_| table.sites.iter().all(|site| site.rows.is_some() != site.persons.is_some())) {
+        let message = "some sites declare rows and others persons".to_owned();
+        return Err(source.fault(&path(&format!("sites.{at}")), CODE, message, "declare the same for all sites"));
+    }
     table.sites.iter().enumerate().map(site).collect()
 }
 
@@ -157,6 +182,7 @@ pub(super) fn check(
                     study that is only served";
         return Err(source.fault("partition.clients", CODE, message, hint));
     }
+    units(served, (names, methods), source)?;
     let mut summed = false;
     for (named, method) in names.iter().zip(methods) {
         let aggregator = method.promise.as_ref().map(|promise| promise.aggregator);
@@ -184,6 +210,21 @@ pub(super) fn check(
         let message = "there are compute nodes, and no method opens a secure sum".to_owned();
         let hint = "leave nodes out, or use aggregator = \"secure-sum\" in a method's privacy";
         return Err(source.fault(&path("nodes"), CODE, message, hint));
+    }
+    Ok(())
+}
+
+/// Declared numbers are of what the private methods protect: persons, or rows.
+fn units(served: &Served, (names, methods): (&[Named], &[Method]), source: &StudyText<'_>) -> Result<(), Fault> {
+    for (named, method) in names.iter().zip(methods) {
+        let unit = method.unit();
+        if method.promise.is_none() || unit == Unit::Client || (unit == Unit::Person) == served.by_person {
+            continue;
+        }
+        let (found, expected) = if served.by_person { ("persons", "rows") } else { ("rows", "persons") };
+        let message = format!("[federation] declares {found}, and method {:?} has unit = \"{unit}\"", method.name);
+        let hint = format!("declare {expected} = N for every site, or change the unit");
+        return Err(source.fault(&format!("method.{}.privacy.unit", named.index), CODE, message, hint));
     }
     Ok(())
 }

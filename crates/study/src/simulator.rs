@@ -22,6 +22,7 @@ use inference::{
     Encoded, Federation, Fits, Gaussian, Kind, Method, Model, Observer, OutcomeKind, Partition, Record, Schema,
     Simulation, SiteIntercept, Split,
 };
+use privacy::Unit;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -43,10 +44,9 @@ pub(crate) struct Simulator {
     costs: Arc<Costs>,
     dealt: DealtOnce<Federation>,
     fits: Arc<Fits>,
-    /// Whether the file seems to have been cut off.
-    cut_off: Option<Warning>,
-    /// Whether the numbers of some columns are far from the schema's.
-    off_scale: Option<Warning>,
+    /// Whether the file seems to have been cut off, numbers are far from the schema's, and persons have rows that are protected
+    /// one by one.
+    warnings: Vec<Warning>,
 }
 
 impl Simulator {
@@ -62,8 +62,11 @@ impl Simulator {
         let encoded_scores = study.data.scores_in == ScoresIn::Encoded;
         let digest = Sha256::new().chain_update(&source.csv).chain_update(&source.schema_text).finalize();
         let opened = Self {
-            cut_off: cut_off(&source.csv, &table, &partition),
-            off_scale: off_scale(&source)?,
+            warnings: cut_off(&source.csv, &table, &partition)
+                .into_iter()
+                .chain(off_scale(&source)?)
+                .chain(repeated(study, &table))
+                .collect(),
             digest: digest.into(),
             source: source.name,
             schema: source.schema_text,
@@ -106,7 +109,12 @@ impl Engine for Simulator {
         let federation = self.federation(self.first_seed)?;
         let clients = federation.sites.iter();
         let clients: Vec<ClientSummary> = clients
-            .map(|s| ClientSummary { name: s.name.clone(), rows: s.shard.len(), test_rows: s.own.len() })
+            .map(|s| ClientSummary {
+                name: s.name.clone(),
+                rows: s.shard.len(),
+                test_rows: s.own.len(),
+                persons: s.shard.person_count(),
+            })
             .collect();
         Ok(DataSummary {
             source: self.source.clone(),
@@ -133,7 +141,7 @@ impl Engine for Simulator {
     }
 
     fn warnings(&self) -> Vec<Warning> {
-        self.cut_off.iter().chain(&self.off_scale).cloned().collect()
+        self.warnings.clone()
     }
 
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, StudyError> {
@@ -175,6 +183,12 @@ fn cut_off(csv: &[u8], table: &Encoded, partition: &Partition) -> Option<Warning
     let alone = sites.iter().filter(|site| *site == last).count() == 1;
     let ended = !alone || unzipped(csv).is_ok_and(|text| text.ends_with(b"\n") || text.ends_with(b"\r"));
     rows::cut_off(LastLine { ended, fits: true, alone }, Some(last))
+}
+
+/// A warning where persons have several rows and a method protects one row.
+fn repeated(study: &Study, table: &Encoded) -> Option<Warning> {
+    let by_row = |method: &Method| method.promise.is_some() && method.unit() == Unit::Example;
+    study.methods.iter().any(by_row).then(|| rows::repeated_persons(&table.keys)).flatten()
 }
 
 /// Does one piece of work on the simulation of its method. Fits may be there already; the source is a digest of the rows that

@@ -9,6 +9,7 @@ use inference::Method;
 use inference::public::PublicNumbers;
 use inference::settings::{Aggregator, Batching, DeltaRule, Schedule};
 use inference::{InputLayout, Partition, Schema, Skew, Split};
+use privacy::Unit;
 use std::collections::BTreeMap;
 
 /// Clients as declared.
@@ -17,6 +18,8 @@ pub(crate) struct Sites {
     /// Training rows of each client; 1 where they are not known, and one client where their number is not.
     pub(crate) rows: Vec<u64>,
     pub(crate) basis: Basis,
+    /// The same of persons, whose rows these are: as declared, else 1 each.
+    persons: (Vec<u64>, Basis),
     /// Inputs of an encoded row, without the bias.
     pub(crate) inputs: Option<usize>,
 }
@@ -68,14 +71,24 @@ impl Sites {
     pub(crate) fn declared(study: &Study, schema: Option<&Schema>) -> Result<Self, Fault> {
         if let (Some(made), Partition::Even { clients }) = (&study.data.synthetic, &study.partition) {
             let rows = vec![made.rows_per_client as u64; *clients];
-            return Ok(Self { rows, basis: Basis::Known, inputs: Some(made.inputs()) });
+            let persons = (vec![1; *clients], Basis::Clients);
+            return Ok(Self { rows, basis: Basis::Known, persons, inputs: Some(made.inputs()) });
         }
         let inputs = study.data.declared_inputs.or_else(|| schema.map(|schema| schema.inputs(false).len()));
         let (rows, basis) = counted(study, schema)?;
         if rows.is_empty() || rows.contains(&0) {
             return Err(none_left(study, rows.len()));
         }
-        Ok(Self { rows, basis, inputs })
+        let persons = persons(study, rows.len())?;
+        Ok(Self { rows, basis, persons, inputs })
+    }
+
+    /// What a method is planned for: training rows of each client, or persons where these are protected.
+    pub(crate) fn of(&self, method: &Method) -> (&[u64], Basis) {
+        match method.unit() {
+            Unit::Person => (&self.persons.0, self.persons.1),
+            Unit::Example | Unit::Client => (&self.rows, self.basis),
+        }
     }
 
     /// The study with what its methods leave out derived from these numbers; as it is where rows or inputs are not known.
@@ -107,10 +120,16 @@ impl Sites {
         let summed = matches!(promise.aggregator, Aggregator::SecureSum(_));
         let by_clients = summed || matches!(method.schedule, Schedule::Asynchronous(_));
         let at = format!("method.{}", study.places.get(index).unwrap_or(&index));
-        if by_rows && !self.basis.has_rows() {
+        let (_, basis) = self.of(method);
+        if by_rows && !basis.has_rows() && method.unit() == Unit::Person {
+            let message = "its batch or δ depends on the persons of each client, which are not declared".to_owned();
+            let hint = "under [data] add declared_persons = N, the persons of all clients together, or a list with those of each";
+            return Err(StudyText::new(study.file.clone(), &study.text).fault(&at, "S012", message, hint));
+        }
+        if by_rows && !basis.has_rows() {
             return Err(fault(study, &at, "its batch or δ depends on the rows of each client, which are not declared"));
         }
-        if by_clients && !self.basis.has_clients() {
+        if by_clients && !basis.has_clients() {
             return Err(fault(study, &at, "its cost depends on the number of clients, which is not declared"));
         }
         Ok(())
@@ -118,18 +137,27 @@ impl Sites {
 
     /// In words: facts as facts, estimates as estimates.
     pub(crate) fn words(&self) -> String {
-        let (all, about) = (self.rows.len(), self.basis.about());
-        match self.basis {
-            Basis::Clients => format!("{all}, rows not declared"),
-            Basis::Total(rows) => format!("a number not declared, about {rows} training rows together as declared"),
-            Basis::Known | Basis::Estimated | Basis::Declared => {
-                let total: u64 = self.rows.iter().sum();
-                let declared = if self.basis == Basis::Declared { ", as declared" } else { "" };
-                if let [rows] = self.rows[..] {
-                    return format!("1 with {about}{rows} training rows{declared}");
-                }
-                format!("{all} with {about}{} training rows each, {about}{total} together{declared}", span(&self.rows))
+        let rows = words(&self.rows, self.basis, "training rows");
+        match self.persons {
+            (_, Basis::Clients) => rows,
+            (ref persons, basis) => format!("{rows}; {}", words(persons, basis, "training persons")),
+        }
+    }
+}
+
+/// So many of these, in words.
+fn words(numbers: &[u64], basis: Basis, of: &str) -> String {
+    let (all, about) = (numbers.len(), basis.about());
+    match basis {
+        Basis::Clients => format!("{all}, rows not declared"),
+        Basis::Total(number) => format!("a number not declared, about {number} {of} together as declared"),
+        Basis::Known | Basis::Estimated | Basis::Declared => {
+            let total: u64 = numbers.iter().sum();
+            let declared = if basis == Basis::Declared { ", as declared" } else { "" };
+            if let [number] = numbers {
+                return format!("1 with {about}{number} {of}{declared}");
             }
+            format!("{all} with {about}{} {of} each, {about}{total} together{declared}", span(numbers))
         }
     }
 }
@@ -189,7 +217,7 @@ fn counted(study: &Study, schema: Option<&Schema>) -> Result<(Vec<u64>, Basis), 
     let set = datasets::find(&study.data.source).filter(|_| !chosen);
     let split = &study.data.split;
     match (&study.data.declared_rows, &study.partition) {
-        (Some(DeclaredRows::Each(each)), partition) => listed(study, each, clients(partition, set)),
+        (Some(DeclaredRows::Each(each)), partition) => listed(study, "declared_rows", each, clients(partition, set)),
         (declared, Partition::Column { column, at_most }) => {
             match (set.and_then(|set| set.levels_of(column)), declared) {
                 (Some(levels), _) => Ok(by_level(levels, split, at_most)),
@@ -205,6 +233,19 @@ fn counted(study: &Study, schema: Option<&Schema>) -> Result<(Vec<u64>, Basis), 
     }
 }
 
+/// Training persons of each of so many clients, where they are declared.
+fn persons(study: &Study, clients: usize) -> Result<(Vec<u64>, Basis), Fault> {
+    let split = &study.data.split;
+    match (&study.data.declared_persons, &study.partition) {
+        (None, _) => Ok((vec![1; clients], Basis::Clients)),
+        (Some(DeclaredRows::Each(each)), _) => listed(study, "declared_persons", each, Some(clients)),
+        (Some(DeclaredRows::All(all)), Partition::Column { .. }) => {
+            Ok((vec![1; clients], Basis::Total(trained(split, *all))))
+        }
+        (Some(DeclaredRows::All(all)), partition) => Ok((dealt(partition, trained(split, *all)), Basis::Declared)),
+    }
+}
+
 /// How many clients a partition has, where that is known without its rows.
 fn clients(partition: &Partition, set: Option<&Set>) -> Option<usize> {
     match partition {
@@ -214,13 +255,12 @@ fn clients(partition: &Partition, set: Option<&Set>) -> Option<usize> {
 }
 
 /// A list of rows, one number for each client.
-fn listed(study: &Study, each: &[u64], clients: Option<usize>) -> Result<(Vec<u64>, Basis), Fault> {
+fn listed(study: &Study, key: &str, each: &[u64], clients: Option<usize>) -> Result<(Vec<u64>, Basis), Fault> {
     if let Some(clients) = clients.filter(|clients| *clients != each.len()) {
-        let message =
-            format!("declared_rows is a list of {}, expected one number for each of {clients} clients", each.len());
+        let message = format!("{key} is a list of {}, expected one number for each of {clients} clients", each.len());
         let source = StudyText::new(study.file.clone(), &study.text);
         return Err(source.fault(
-            "data.declared_rows",
+            &format!("data.{key}"),
             "S012",
             message,
             "declare one number for each client, or the total",

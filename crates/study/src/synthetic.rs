@@ -239,7 +239,8 @@ impl Engine for SyntheticEngine {
 
     fn summary(&self) -> Result<DataSummary, StudyError> {
         let (rows, clients) = (self.made.rows_per_client, 1..=self.clients);
-        let client = |client: usize| ClientSummary { name: format!("client {client}"), rows, test_rows: 0 };
+        let client =
+            |client: usize| ClientSummary { name: format!("client {client}"), rows, test_rows: 0, persons: None };
         Ok(DataSummary {
             source: self.made.source().to_owned(),
             inputs: self.made.names(),

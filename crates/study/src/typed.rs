@@ -94,6 +94,8 @@ pub(crate) struct DataAsTyped {
     pub(crate) split: Option<SplitAsTyped>,
     /// Rows of the source, declared: of all clients together, or of each.
     pub(crate) declared_rows: Option<RowsAsTyped>,
+    /// Persons whose rows the source has, declared: of all clients together, or of each.
+    pub(crate) declared_persons: Option<RowsAsTyped>,
     /// Inputs of a row after encoding, declared.
     pub(crate) declared_inputs: Option<usize>,
     pub(crate) synthetic: Option<SyntheticAsTyped>,
@@ -103,7 +105,7 @@ pub(crate) struct DataAsTyped {
 
 /// `declared_rows`
 #[derive(Debug, Clone, Deserialize)]
-#[serde(untagged, expecting = "expected a number of rows, or a list with the rows of each client")]
+#[serde(untagged, expecting = "expected a number, or a list with the number of each client")]
 pub(crate) enum RowsAsTyped {
     All(u64),
     Each(Vec<u64>),

@@ -103,6 +103,15 @@ pub(crate) const ALL: &[CodeEntry] = &[
                these rows. Source: rows. Shown in simulations, and locally at a site by `posterity agent check`; an agent does\n\
                not report it. Exit code 0.",
     },
+    CodeEntry {
+        code: "W013",
+        title: "persons have several rows, and rows are protected one by one (a warning)",
+        text: "The schema names person ids (person_id), some persons have several rows, and a method has unit = \"example\". Its\n\
+               ε and δ then hold for one row. For all k rows of a person together ε is up to k times as large, and δ grows\n\
+               faster than that. Use unit = \"person\": the rows of a person are summed before they are clipped, and ε\n\
+               holds for the person, however many rows there are. Source: rows. Shown in simulations only.\n\
+               Exit code 0.",
+    },
 ];
 
 #[cfg(test)]

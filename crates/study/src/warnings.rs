@@ -78,7 +78,21 @@ pub(crate) fn compare(methods: &mut [MethodResult]) {
 /// What the rows as they were found warn of, all methods alike.
 pub(crate) fn of_data(study: &Study, data: &DataSummary) -> Vec<Warning> {
     let small = rows::small_sites(data.clients.iter().map(|c| (c.name.as_str(), c.rows as u64)));
-    declared(study, data).into_iter().chain(small).collect()
+    declared(study, data).into_iter().chain(declared_persons(study, data)).chain(small).collect()
+}
+
+/// Declared persons beside those who have training rows, where each client's were declared as such or all are trained on.
+fn declared_persons(study: &Study, data: &DataSummary) -> Option<Warning> {
+    let marked = matches!(study.data.split, Split::Column { .. });
+    let declared = study.data.declared_persons.as_ref().filter(|_| marked)?;
+    let found = data.clients.iter().map(|client| Some(client.persons? as u64)).collect::<Option<Vec<_>>>()?;
+    match declared {
+        DeclaredRows::All(all) => rows::persons_differ("all sites together", *all, found.iter().sum()),
+        DeclaredRows::Each(each) => {
+            let mut pairs = data.clients.iter().zip(each).zip(&found);
+            pairs.find_map(|((client, declared), found)| rows::persons_differ(&client.name, *declared, *found))
+        }
+    }
 }
 
 /// Declared rows beside those found: of all clients, or of the first client that differs.

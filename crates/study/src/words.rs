@@ -71,11 +71,16 @@ pub fn method(method: &Method) -> String {
 pub fn promise(promise: &Promise) -> String {
     let (delta, rule) = match promise.delta {
         DeltaRule::Fixed(delta) => (delta.to_string(), ""),
+        DeltaRule::PowerOfTenBelowRows if promise.unit == Unit::Person => {
+            ("δ".to_owned(), ", δ = the power of ten below 1 / persons")
+        }
         DeltaRule::PowerOfTenBelowRows => ("δ".to_owned(), ", δ = the power of ten below 1 / rows"),
     };
     let whom = match (promise.unit, promise.adjacency) {
         (Unit::Example, Adjacency::Substitute) => "row (replace-one)",
         (Unit::Example, Adjacency::AddRemove) => "row (add-or-remove)",
+        (Unit::Person, Adjacency::Substitute) => "person (replace all their rows, however many)",
+        (Unit::Person, Adjacency::AddRemove) => "person (add or remove all their rows)",
         (Unit::Client, Adjacency::Substitute) => "client (replace all its rows)",
         (Unit::Client, Adjacency::AddRemove) => "client (add or remove all its rows; it answers either way)",
     };

@@ -6,7 +6,7 @@ use inference::warning::Warning;
 use inference::warning::rows::{LastLine, cut_off, off_scale, rows_differ, small_sites};
 use inference::{DataError, Kind, RowReading, Schema, header, read};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use study::unzipped;
 use study::words::row;
@@ -19,6 +19,8 @@ const SHOWN: usize = 10;
 struct FileFindings {
     /// Lines after the header: to an agent each is a row.
     rows: u64,
+    /// Persons whose they are, where the schema tells.
+    persons: Option<u64>,
     /// Blank ones.
     blank: u64,
     /// Without an outcome where the schema drops these, or not chosen by its `only`.
@@ -95,12 +97,20 @@ fn look(text: &[u8], schema: &Schema) -> FileFindings {
             }
         }
     }
+    found.persons = persons(text, schema);
     if found.problems == 0
         && let Err(error @ DataError::Record { .. }) = read(text, schema, true, &[], RowReading::Strict)
     {
         found.take(error);
     }
     found
+}
+
+/// How many persons an agent finds in the file, where the schema tells whose rows are.
+fn persons(text: &[u8], schema: &Schema) -> Option<u64> {
+    let table = read(text, schema, true, &[], RowReading::Lenient).ok()?;
+    let slots: BTreeSet<u64> = table.keys.persons()?.iter().map(|person| person.slot).collect();
+    Some(slots.len() as u64)
 }
 
 /// The same error with its line in the whole file.
@@ -128,7 +138,9 @@ impl FileFindings {
 
     /// What the file as a whole warns of. It is read from rows, and so for this terminal alone.
     fn warnings(&self) -> Vec<Warning> {
-        let declared = self.declared.and_then(|declared| rows_differ("this site", declared, self.rows));
+        // A study that protects persons declares persons.
+        let declared = self.declared.filter(|declared| Some(*declared) != self.persons);
+        let declared = declared.and_then(|declared| rows_differ("this site", declared, self.rows));
         let last = LastLine { ended: self.ended, fits: !self.last_is_wrong, alone: false };
         let all = [declared, small_sites([("the file", self.rows)]), cut_off(last, None), self.off_scale.clone()];
         all.into_iter().flatten().collect()
@@ -138,6 +150,10 @@ impl FileFindings {
         let plural = |count: u64, word: &str| if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") };
         let rows = format!("{}, one for each line after the header", plural(self.rows, "row"));
         let mut lines = vec![row("rows", rows)];
+        if let Some(persons) = self.persons {
+            let what = "by the schema's person_id: what a study with unit = \"person\" declares";
+            lines.push(row("persons", format!("{} {what}", plural(persons, "person"))));
+        }
         if self.blank > 0 {
             lines.push(row("blank", format!("{}, each read as a row of zeros", plural(self.blank, "line"))));
         }
@@ -173,7 +189,7 @@ impl FileFindings {
         let first =
             |error: &DataError| json!({ "code": error.code(), "message": error.to_string(), "hint": error.hint() });
         json!({
-            "rows": self.rows, "blank": self.blank, "left_out": self.left_out, "problems": self.problems,
+            "rows": self.rows, "persons": self.persons, "blank": self.blank, "left_out": self.left_out, "problems": self.problems,
             "columns": self.columns, "first": self.first.iter().map(first).collect::<Vec<_>>(),
             "not_used": self.unnamed, "warnings": self.warnings(),
         })
@@ -226,6 +242,17 @@ mod tests {
         assert!(codes(12, "13,5\n", None).is_empty(), "broken, and a problem, but not cut off");
         let told = found("1,50,a,yes\n").words();
         assert!(told.contains("warning     W006: the file has 1 row: fewer than 10"), "{told}");
+    }
+
+    #[test]
+    fn persons_are_counted_where_the_schema_tells_whose_rows_are() {
+        let schema = Schema::from_toml(&SCHEMA.replace("record_id", "person_id")).unwrap();
+        let lines = "1,50,a,yes\n2,50,a,no\n1,51,b,no\n1,49,a,yes\n";
+        let found =
+            FileFindings { declared: Some(2), ..look(format!("patient,age,ward,ill\n{lines}").as_bytes(), &schema) };
+        assert_eq!((found.rows, found.persons, found.problems), (4, Some(2), 0));
+        assert!(found.words().contains("2 persons by the schema's person_id"), "{}", found.words());
+        assert!(found.warnings().iter().all(|warning| warning.code.as_str() != "W005"), "two persons are declared");
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub const POLICY_KEYS: &[Key] = &[
         .about("δ of all runs at this site together, well under one over its rows"),
     Key::new("allowed_models", NAMES, "[\"linear\", \"logistic\"]").about("kinds of models, or \"any\""),
     Key::new("allowed_columns", NAMES, "\"any\"").about("columns that a study may use, or \"any\""),
-    Key::new("minimum_rows", ANY_COUNT, "50").about("fewest declared rows of this site"),
+    Key::new("minimum_rows", ANY_COUNT, "50").about("fewest declared rows of this site, or persons where unit is \"person\""),
     Key::new("require_secure_sum", ValueKind::Flag, "false")
         .about("whether the server may see sums over all sites only"),
     Key::new("minimum_sites", ANY_COUNT, "2")
@@ -26,8 +26,8 @@ pub const POLICY_KEYS: &[Key] = &[
     Key::new("adjacency", ValueKind::Word(&["substitute", "add-remove"]), "\"substitute\"")
         .about("neighbouring relation of all runs: one row replaced, or one added or removed")
         .otherwise(Otherwise::Word("substitute")),
-    Key::new("unit", ValueKind::Word(&["example", "client"]), "\"example\"")
-        .about("unit of protection of all runs: one row, or all rows of this site")
+    Key::new("unit", ValueKind::Word(&["example", "person", "client"]), "\"example\"")
+        .about("unit of protection of all runs: one row, all rows of a person, or all rows of this site")
         .otherwise(Otherwise::Word("example")),
     Key::new("known", ValueKind::Map(&ValueKind::Text), "{ alice = \"0123 4567 89ab cdef 0123 4567 89ab cdef\" }")
         .about("fingerprints of the nodes and sites that a secure sum may rest on, by name")

@@ -40,7 +40,8 @@ max_epsilon_per_answer = 3.0
 # The neighbouring relation and the unit of all runs at this site. The ε and δ of different pairs do not add up, so the agent
 # refuses a run with another pair. Choose before the first run.
 # adjacency: "substitute" replaces one row by another, and the number of rows is public; "add-remove" adds or removes one row.
-# unit: "example" protects one row; "client" protects all rows of this site together.
+# unit: "example" protects one row; "person" protects all rows of a person together, by the schema's person_id; "client"
+# protects all rows of this site together.
 adjacency = "substitute"
 unit = "example"
 

@@ -1,7 +1,8 @@
 //! The rows of a study, dealt out as files: one for each site with its training rows, and one with those held out.
 
 use super::error::StudyRunError;
-use inference::Partition;
+use inference::{Partition, RowKeys};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use study::Study;
 use study::unzipped;
@@ -56,15 +57,29 @@ pub fn deal(study: &Study, folders: &Folders, folder: &Path) -> Result<SiteFiles
         Ok(path)
     };
     let mut sites = Vec::new();
-    for (name, rows) in in_order(study, clients)? {
+    for (name, rows) in in_order(study, clients, &table.keys)? {
         let path = write(&name, &rows)?;
         sites.push(SiteFile { name, path, rows: rows.len() as u64 });
     }
     Ok(SiteFiles { sites, held_out: write("held-out", &test)? })
 }
 
-/// The clients of the partition under the names and in the order of the study's sites, each with as many rows as declared.
-fn in_order(study: &Study, clients: Vec<inference::Dealt>) -> Result<Vec<inference::Dealt>, StudyRunError> {
+/// What a study declares of these rows: their number, or that of their persons.
+fn declared(study: &Study, keys: &RowKeys, rows: &[usize]) -> u64 {
+    let by_person = study.served.as_ref().is_some_and(|served| served.by_person);
+    match keys.persons().filter(|_| by_person) {
+        Some(persons) => rows.iter().map(|&row| persons[row].slot).collect::<BTreeSet<_>>().len() as u64,
+        None => rows.len() as u64,
+    }
+}
+
+/// The clients of the partition under the names and in the order of the study's sites, each with as many rows, or persons, as
+/// declared.
+fn in_order(
+    study: &Study,
+    clients: Vec<inference::Dealt>,
+    keys: &RowKeys,
+) -> Result<Vec<inference::Dealt>, StudyRunError> {
     let refuse = |message: String| {
         let hint = "let [partition] have the sites of [federation] as clients, and declare as many rows as the split leaves them for training";
         StudyRunError::refused("F106", message, hint)
@@ -89,13 +104,10 @@ fn in_order(study: &Study, clients: Vec<inference::Dealt>) -> Result<Vec<inferen
             .enumerate()
             .find(own)
             .ok_or_else(|| refuse(format!("[partition] gives no rows to {}", site.name)))?;
-        if rows.len() as u64 != site.rows {
-            return Err(refuse(format!(
-                "{} has {} training rows, but {} are declared",
-                site.name,
-                rows.len(),
-                site.rows
-            )));
+        let found = declared(study, keys, rows);
+        if found != site.rows {
+            let units = if served.by_person { "persons" } else { "rows" };
+            return Err(refuse(format!("{} has {found} training {units}, but {} are declared", site.name, site.rows)));
         }
         Ok((site.name.to_string(), rows.clone()))
     };

@@ -36,12 +36,13 @@ impl Studies {
         let in_file = |error| StudyRunError::data(path.display().to_string(), error);
         let shard = Shard::of(table.map_err(in_file)?, &parts.method).map_err(in_file)?;
         let declared = manifest.sites.get(site).map_or(0, |site| site.rows);
-        check_declared(&parts.method, declared, shard.len() as u64)?;
+        let found = shard.count(parts.method.unit()).map_err(inference::RunError::from)?;
+        check_declared(&parts.method, declared, found as u64)?;
         Ok(SiteRows { shard, data_version: version(&bytes, &manifest.schema) })
     }
 }
 
-/// Refuses another number of rows than is declared, where that number is public: one row is replaced by another.
+/// Refuses another number of rows, or persons, than is declared, where that number is public: one is replaced by another.
 ///
 /// Where a row is there or not, or all rows of a site are protected at once, the number is private, and never compared: a
 /// site that did not sign would tell of it.
@@ -49,14 +50,23 @@ fn check_declared(method: &Method, declared: u64, found: u64) -> Result<(), Stud
     if !is_public(method) || declared == found {
         return Ok(());
     }
-    let message = format!("the file has {found} rows, but the manifest declares {declared} for this site");
-    let hint = "every line after the header is a row; use the declared file, or ask the operator to declare this number in the study";
+    let units = if method.unit() == Unit::Person { "persons" } else { "rows" };
+    let message = format!("the file has {found} {units}, but the manifest declares {declared} for this site");
+    let hint = match method.unit() {
+        Unit::Person => {
+            "every id is a person, and every line without one; use the declared file, or ask the operator to declare this \
+             number in the study"
+        }
+        Unit::Example | Unit::Client => {
+            "every line after the header is a row; use the declared file, or ask the operator to declare this number in the study"
+        }
+    };
     Err(StudyRunError::refused("F105", message, hint))
 }
 
 /// Whether the number of rows is public: one row is replaced by another, so that neighbours have as many.
 pub(crate) fn is_public(method: &Method) -> bool {
-    let public = |p: &Promise| p.unit == Unit::Example && p.adjacency == Adjacency::Substitute;
+    let public = |p: &Promise| p.unit != Unit::Client && p.adjacency == Adjacency::Substitute;
     method.promise.as_ref().is_some_and(public)
 }
 

@@ -46,7 +46,7 @@ impl Drop for TestFolder {
 
 /// Keys for everybody whom the study names, and for one more.
 fn members(study: &Study) -> MemberKeys {
-    let nobody = Served { sites: Vec::new(), nodes: Vec::new(), quorum: None, deadline: None };
+    let nobody = Served { sites: Vec::new(), by_person: false, nodes: Vec::new(), quorum: None, deadline: None };
     let served = study.served.as_ref().unwrap_or(&nobody);
     let mut sites: Vec<_> =
         served.sites.iter().zip(1..).map(|(site, key)| (site.name.clone(), PublicKey([key; 32]))).collect();

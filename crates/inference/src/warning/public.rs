@@ -180,9 +180,9 @@ fn drowned_rounds(method: &Method, plan: &MethodPlan) -> Option<Warning> {
     })
 }
 
-/// The noise multiplier where sums of clipped rows are smaller than their own noise, however their rows agree.
+/// The noise multiplier where sums of clipped rows, or persons, are smaller than their own noise, however their rows agree.
 fn drowned(method: &Method, plan: &MethodPlan) -> Option<f64> {
-    let promise = method.promise.as_ref().filter(|promise| promise.unit == Unit::Example)?;
+    let promise = method.promise.as_ref().filter(|promise| promise.unit != Unit::Client)?;
     if !method.algorithm.clips_rows() || promise.noise != Noise::Calibrated {
         return None;
     }

@@ -1,9 +1,11 @@
 //! Warnings that are read from rows or from scores on them: for simulations, and for a site's own terminal.
 
 use super::{Code, Warning};
+use crate::RowKeys;
 use crate::comparison::Comparison;
 use crate::score::MAIN;
 use crate::{Encoded, Kind, Numeric, Schema};
+use std::collections::BTreeMap;
 
 /// Rows under which a site is called small: with fewer, one row is a tenth of everything that the site can say.
 pub const FEW_ROWS: u64 = 10;
@@ -40,6 +42,15 @@ pub fn rows_differ(whose: &str, declared: u64, found: u64) -> Option<Warning> {
         code: Code::RowsDiffer,
         what: format!("{declared} rows are declared for {whose}, and {found} were found"),
         hint: "noise, batches and δ are planned for the declared number; declare the rows that the file has".into(),
+    })
+}
+
+/// Declared persons beside those found, where they differ.
+pub fn persons_differ(whose: &str, declared: u64, found: u64) -> Option<Warning> {
+    (declared != found).then(|| Warning {
+        code: Code::RowsDiffer,
+        what: format!("{declared} persons are declared for {whose}, and {found} were found"),
+        hint: "noise, batches and δ are planned for the declared number; declare the persons that the file has".into(),
     })
 }
 
@@ -93,6 +104,23 @@ fn off_scale_column(name: &str, numeric: &Numeric, cells: &[String]) -> Option<S
     let size = (squares / values.len() as f64).sqrt();
     (size > LARGEST_INPUT)
         .then(|| format!("`{name}` is about {size:.0} after centre and scale (root mean square), where 1 is usual"))
+}
+
+/// Persons with several rows where a promise is made to single rows; none where everybody has one.
+pub fn repeated_persons(keys: &RowKeys) -> Option<Warning> {
+    let mut rows: BTreeMap<u64, u64> = BTreeMap::new();
+    keys.persons()?.iter().for_each(|person| *rows.entry(person.slot).or_default() += 1);
+    let several = rows.values().filter(|&&rows| rows > 1).count();
+    let most = rows.values().copied().max().filter(|most| *most > 1)?;
+    Some(Warning {
+        code: Code::RepeatedPersons,
+        what: format!(
+            "{several} of {} persons have several rows, up to {most}, and unit = \"example\" protects each row by itself: for \
+             all rows of such a person together ε is up to {most} times as large",
+            rows.len()
+        ),
+        hint: "use unit = \"person\", which protects all rows of a person at once".into(),
+    })
 }
 
 /// The last line of a table, as far as it shows whether the file is whole.

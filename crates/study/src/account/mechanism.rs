@@ -172,6 +172,7 @@ impl MechanismAsTyped {
         let steps: Steps = self.need("steps", &self.steps)?;
         let unit = match self.unit {
             Some(UnitAsTyped::Client) => Unit::Client,
+            Some(UnitAsTyped::Person) => Unit::Person,
             Some(UnitAsTyped::Example) | None => Unit::Example,
         };
         Ok(Event::new(self.mechanism(kind)?, self.relation(kind)?, unit, self.sampling()?, steps)?)

@@ -123,6 +123,8 @@ pub enum AdjacencyAsTyped {
 pub enum UnitAsTyped {
     /// One row
     Example,
+    /// All rows of one person
+    Person,
     /// All rows of one client
     Client,
 }
@@ -167,8 +169,11 @@ impl Choice for AdjacencyAsTyped {
 }
 
 impl Choice for UnitAsTyped {
-    const ALL: &'static [(Self, &'static str, &'static str)] =
-        &[(Self::Example, "example", "One row"), (Self::Client, "client", "All rows of one client")];
+    const ALL: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Example, "example", "One row"),
+        (Self::Person, "person", "All rows of one person"),
+        (Self::Client, "client", "All rows of one client"),
+    ];
 }
 
 impl Choice for AdversaryAsTyped {

@@ -35,7 +35,12 @@ const PLAN: &[Key] = &[
         &["add-remove", "substitute"],
         "\"substitute\"",
     ),
-    word("unit", "unit of protection: one row, or all rows of a client", &["example", "client"], "\"example\""),
+    word(
+        "unit",
+        "unit of protection: one row, all rows of a person, or all rows of a client",
+        &["example", "person", "client"],
+        "\"example\"",
+    ),
     number("categories", "randomised-response, shuffle-krr: number of possible answers", "4"),
     number("gamma", "randomised-response, shuffle-krr: probability of answering at random", "0.25"),
     number("users", "shuffle-clones, shuffle-krr: users in one shuffle", "10000"),

@@ -29,7 +29,7 @@ impl Engine for Fake {
     }
 
     fn summary(&self) -> Result<DataSummary, StudyError> {
-        let clients = vec![ClientSummary { name: "0".into(), rows: 9, test_rows: 1 }];
+        let clients = vec![ClientSummary { name: "0".into(), rows: 9, test_rows: 1, persons: None }];
         Ok(DataSummary {
             source: "fake".into(),
             inputs: vec!["a".into()],

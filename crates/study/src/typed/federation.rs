@@ -23,5 +23,7 @@ pub(crate) struct FederationAsTyped {
 pub(crate) struct SiteAsTyped {
     pub(crate) name: String,
     /// Declared, never counted.
-    pub(crate) rows: u64,
+    pub(crate) rows: Option<u64>,
+    /// Declared in place of rows, for methods that protect persons.
+    pub(crate) persons: Option<u64>,
 }
