@@ -11,6 +11,7 @@ mod datasets;
 mod fit;
 mod histogram;
 mod pairs;
+mod persons;
 mod report;
 mod run;
 mod schema;

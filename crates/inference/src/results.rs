@@ -76,6 +76,14 @@ pub struct DataSummary {
     pub encoded_scores: bool,
 }
 
+impl DataSummary {
+    /// Persons who have training rows, where the schema tells whose all rows are.
+    pub fn persons(&self) -> Option<usize> {
+        let persons = self.clients.iter().map(|client| client.persons).sum::<Option<usize>>();
+        persons.filter(|_| !self.clients.is_empty())
+    }
+}
+
 /// One client, in public numbers: a simulation knows them; under add-remove a real site would not tell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientSummary {

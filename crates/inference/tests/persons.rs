@@ -3,12 +3,12 @@
 use crate::common::{adam, by_person, logistic, method, natural, noise_aware, promise, pvi, rows, simulation};
 use inference::algorithm::Curvature;
 use inference::message::Direct;
-use inference::settings::{Aggregator, Schedule};
+use inference::settings::{Aggregator, Noise, Promise, Schedule};
 use inference::solve::{Average, Descend};
 use inference::testing::{person, site_of_persons, unlimited};
 use inference::{Method, Model, Network, Output, PersonKey, Progress, Rows, RunError, Site};
 use privacy::record::{Divergence, NoiseCall, Tape};
-use privacy::{Grain, PrivacyError, Unit};
+use privacy::{Epsilon, Grain, NoiseMultiplier, PrivacyError, Unit};
 use std::sync::Arc;
 
 fn by_moments() -> Method {
@@ -40,7 +40,7 @@ fn noised(method: &Method, sites: &[Site], tape: &Tape) -> Vec<NoiseCall> {
 #[test]
 fn persons_of_one_row_are_rows() {
     let persons = by_moments();
-    let promise = persons.promise.map(|promise| inference::settings::Promise { unit: Unit::Example, ..promise });
+    let promise = persons.promise.map(|promise| Promise { unit: Unit::Example, ..promise });
     let examples = Method { promise, ..persons.clone() };
     let sites = sites(&[0, 1, 2, 3, 4], &[5, 6, 7]);
     // The noise is bound to the settings of the run: only what goes in first is the same.
@@ -122,4 +122,65 @@ fn mutant_rows_clipped_one_by_one_are_caught() {
     };
     assert_eq!(played(&persons), Ok(()));
     assert!(matches!(played(&[0, 1, 3, 2, 4]), Err(Divergence::Moved { .. })), "each row by itself");
+}
+
+const SCHEMA: &str = r#"
+    outcome = { column = "ill", levels = ["no", "yes"] }
+    person_id = "patient"
+    column = [{ name = "x", kind = "numeric", centre = 0, scale = 1 }]
+"#;
+
+/// A table of thirty patients with three rows each, and one more with these.
+fn table(of_one_more: &[&str]) -> String {
+    let line = |patient: usize, visit: usize| {
+        let x = ((7 * patient + 3 * visit) % 11) as f64 / 5.0 - 1.0;
+        format!("p{patient},{x},{}\n", if (patient + visit).is_multiple_of(3) { "yes" } else { "no" })
+    };
+    let visits = (0..3).flat_map(|visit| (0..30).map(move |patient| line(patient, visit)));
+    let own = of_one_more.iter().map(|row| format!("q,{row}\n"));
+    format!("patient,x,ill\n{}", own.chain(visits).collect::<String>())
+}
+
+/// The mean of the second release along the input x, over so many seeds, in standard deviations of its noise: the first asks
+/// for second moments, the second for residuals, which are long where x is.
+fn released(method: &Method, table: &str, seeds: u64) -> f64 {
+    let schema = inference::Schema::from_toml(SCHEMA).unwrap();
+    let read = || inference::read(table.as_bytes(), &schema, true, &[], inference::RowReading::Strict).unwrap();
+    let shard = inference::Shard::of(read(), method).unwrap();
+    let (sites, test) = ([Site { name: "one".into(), shard, own: Vec::new() }], read().rows);
+    let of_seed = |seed: u64| {
+        let simulation = inference::Simulation { seed, ..simulation(method, &sites, &test) };
+        let (built, tape) = (unlimited(&simulation), Tape::record());
+        let mut drive = simulation.start(&built, &Direct, Some(&tape)).unwrap();
+        while drive.rounds() < 2 && drive.round().unwrap() == Progress::Moved {}
+        let call = tape.calls().swap_remove(1);
+        (call.input[0] + call.noise[0][0]) as f64 / call.deviation
+    };
+    (0..seeds).map(of_seed).sum::<f64>() / seeds as f64
+}
+
+/// Seeds of each world.
+const SEEDS: u64 = 400;
+
+/// An audit by two tables that differ in all rows of a patient, and in their number: at noise multiplier 1 the means of a
+/// release are one standard deviation apart at most. The promise to rows would be broken by the same pair.
+#[test]
+fn an_audit_by_neighbouring_tables_finds_what_is_promised_to_persons_and_broken_for_rows() {
+    let (with, without) = (table(&["50,yes", "50,yes", "50,yes"]), table(&["-50,yes"]));
+    let persons = by_moments();
+    let promise = persons.promise.map(|promise| Promise {
+        noise: Noise::Multiplier(NoiseMultiplier::new(1.0).unwrap()),
+        epsilon: Epsilon::new(100.0).unwrap(),
+        ..promise
+    });
+    let apart = |unit: Unit| {
+        let promise = promise.map(|promise| Promise { unit, ..promise });
+        let method = Method { promise, ..persons.clone() };
+        released(&method, &with, SEEDS) - released(&method, &without, SEEDS)
+    };
+    // The standard error of a difference of two means.
+    let error = (2.0 / SEEDS as f64).sqrt();
+    let (by_person, by_row) = (apart(Unit::Person), apart(Unit::Example));
+    assert!((by_person - 1.0).abs() < 4.0 * error, "{by_person} standard deviations apart, and the bound is 1");
+    assert!(by_row > 1.0 + 4.0 * error, "{by_row} standard deviations apart: an audit of rows would notice nothing");
 }

@@ -42,9 +42,15 @@ pub(crate) fn section(standing: &Standing) -> String {
 }
 
 fn sites(standing: &Standing) -> String {
-    let mut table = Table::new("Training rows of every site, first seed", vec!["site".into(), "rows".into()]);
-    for client in &standing.results.data.clients {
-        table.push("", vec![escape(&client.name), count(client.rows as f64)]);
+    let data = &standing.results.data;
+    let persons = data.persons().is_some();
+    let mut head = vec!["site".to_owned(), "rows".to_owned()];
+    head.extend(persons.then(|| "persons".to_owned()));
+    let mut table = Table::new("Training rows of every site, first seed", head);
+    for client in &data.clients {
+        let mut cells = vec![escape(&client.name), count(client.rows as f64)];
+        cells.extend(client.persons.filter(|_| persons).map(|persons| count(persons as f64)));
+        table.push("", cells);
     }
     table.html()
 }

@@ -44,10 +44,11 @@ fn facts(standing: &Standing) -> String {
     let many = |number: usize, one: &str, more: &str| {
         format!("{} {}", count(number as f64), if number == 1 { one } else { more })
     };
+    let persons = data.persons().map(|persons| format!(" of {}", many(persons, "person", "persons")));
     [
         data.source.clone(),
         many(data.clients.len(), "site", "sites"),
-        many(data.train_rows, "training row", "training rows"),
+        many(data.train_rows, "training row", "training rows") + &persons.unwrap_or_default(),
         format!("{} held out", count(data.test_rows as f64)),
         inputs(&data.inputs),
         many(standing.seeds(), "seed", "seeds"),

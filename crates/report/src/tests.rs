@@ -222,7 +222,7 @@ fn differences_say_their_standard_error_or_that_none_can_be_seen() {
 
 #[test]
 fn nothing_of_a_simulation_is_called_protected() {
-    for unit in ["example", "client"] {
+    for unit in ["example", "person", "client"] {
         let mut results = sample();
         results.methods.iter_mut().filter_map(|m| m.privacy.as_mut()).for_each(|p| p.unit = unit.into());
         let text = table(&results, Terminal { width: 4000, colour: false });
@@ -231,6 +231,15 @@ fn nothing_of_a_simulation_is_called_protected() {
             assert!(!told.contains("are protected") && !told.contains("is protected"), "{told}");
         }
     }
+}
+
+#[test]
+fn persons_are_shown_beside_their_rows_where_they_are_known() {
+    let mut results = sample();
+    assert!(!sound(&results).contains("<th>persons</th>"));
+    results.data.clients.iter_mut().for_each(|client| client.persons = Some(2));
+    let (page, all) = (sound(&results), 2 * results.data.clients.len());
+    assert!(page.contains(&format!("of {all} persons")) && page.contains("persons</th>"), "{page}");
 }
 
 #[test]

@@ -5,8 +5,8 @@
 //! [`RowSums::sensitivity`] states the bound, and `docs/maths/regression.md` proves it.
 
 use crate::data::Row;
-use crate::{ClientView, linalg};
-use privacy::{Adjacency, Batch, Bounded, Gate, Outgoing, PrivacyError, Shape};
+use crate::{ClientView, UnitBatch, linalg};
+use privacy::{Adjacency, Bounded, Gate, Outgoing, PrivacyError, Shape};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::SQRT_2;
 
@@ -112,17 +112,17 @@ impl RowSums {
     pub(crate) fn send(&self, d: usize, seat: &ClientView<'_>, gate: &mut dyn Gate) -> Result<Outgoing, PrivacyError> {
         let rows = seat.shard.rows();
         let adjacency = seat.terms.event.adjacency();
-        let mut batch = Batch::default();
-        gate.batch(rows.len(), &mut batch)?;
+        let mut units = UnitBatch::default();
+        seat.draw(gate, &mut units)?;
         let cone = self.is_cone(adjacency);
         let mut sum = match cone {
-            true => Bounded::outer_products(*gate.shape(), &batch)?,
-            false => Bounded::examples(*gate.shape(), &batch)?,
+            true => units.outer_products(*gate.shape())?,
+            false => units.sum(*gate.shape())?,
         };
         let per_reach = self.reach(d, adjacency).recip();
         let middles = self.middles(d, adjacency);
         let (mut z, mut vector) = (Vec::new(), Vec::new());
-        for (place, &i) in batch.rows().iter().enumerate() {
+        for (place, &i) in units.rows().iter().enumerate() {
             columns_of(&rows.row(i), d, &mut z);
             if let (true, Self::Outer { scales, .. }) = (cone, self) {
                 z.iter_mut().zip(scales).for_each(|(z, s)| *z *= per_reach.sqrt() / s);

@@ -44,7 +44,11 @@ pub fn site(name: &str, rows: Rows) -> Site {
 
 /// A site whose rows are these records, two in a row of each person. Sites of other names have other persons.
 pub fn site_of_records(name: &str, rows: Rows, records: &[u64]) -> Site {
-    let first = name.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(1_000_003).wrapping_add(byte.into())) >> 8;
+    // FNV-1a: numbers of other names are far away.
+    let hash = name
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let first = hash >> 1;
     let persons: Vec<PersonKey> = (0..rows.len() as u64).map(|row| person(first + row / 2)).collect();
     site_of_persons(name, rows, records, &persons)
 }

@@ -166,8 +166,8 @@ fn person_methods() -> Vec<Method> {
         method("by person, dp optimisation, add-remove", descend(adam(4)), CAME, come_and_go(nobody(1.0))),
         method("by person, fixed batches", descend(fixed), one_by_one, by_person(nobody(1.0))),
         method("by person, perturb", pvi(Perturb { local: natural(2) }), one_by_one, by_person(nobody(2.0))),
-        method("by person, average", average(), at_once, by_person(nobody(2.0))),
-        method("by person, average, add-remove, curator", average(), at_once, come_and_go(curator(2.0))),
+        method("average by person", average(), at_once, by_person(nobody(2.0))),
+        method("average by person, add-remove, curator", average(), at_once, come_and_go(curator(2.0))),
         method("by person, moments", moments.clone(), one_by_one, by_person(nobody(1.0))),
         method("by person, moments, add-remove", moments, at_once, come_and_go(curator(1.0))),
         method("by person, every round, shares", every_round, at_once, by_person(shares(1.0))),
@@ -252,6 +252,8 @@ pub(crate) fn statistics_methods() -> Vec<Method> {
         statistics("statistics, row-norm, asked, nodes", asked, Ridge, nodes),
         statistics("statistics, row-norm, asked, add-remove", asked, Ridge, add_remove(curator)),
         statistics("statistics, inputs", inputs, Naive, nobody),
+        statistics("statistics, row-norm, by person", known, Ridge, by_person(nobody)),
+        statistics("statistics, row-norm, by person, add-remove", known, Naive, by_person(add_remove(curator))),
     ]
 }
 

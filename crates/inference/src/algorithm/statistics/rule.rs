@@ -16,11 +16,12 @@ pub use row_norm::{Deviations, RowNorm};
 
 use super::StatisticsReading;
 use crate::RunError;
-use crate::describe::{Canonical, Conflict, Descriptor, Key, Limits, ValueKind};
+use crate::describe::{Allowed, Canonical, Conflict, Descriptor, Key, Limits, ValueKind};
 use crate::method::BoundWords;
 use crate::regression::SyntheticSearch;
 use crate::release::BudgetShare;
 use crate::solve::RowSums;
+use privacy::Unit;
 use std::fmt;
 
 /// What of a row is released. Implemented by a rule's settings, in its own file. Bounds are those of
@@ -92,6 +93,12 @@ pub trait Rule: fmt::Debug + Canonical + Send + Sync {
 /// `statistics.bound`
 pub(super) const BOUND_KEY: Key = Key::new("bound", ValueKind::Positive, "7.5")
     .about("the bound that inputs and outcome are assumed to have, as encoded");
+
+/// Rows only: what is read off the sums needs the number of rows, which is private where persons are protected.
+pub(super) const BY_ROWS: Allowed<Unit> = Allowed {
+    values: &[Unit::Example],
+    because: "its sums are read with the number of rows, which is private where persons are protected",
+};
 
 /// "values cut to ±7.5"
 pub(super) fn cut(bound: f64) -> String {

@@ -107,8 +107,8 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
         privacy: PrivacyNeed::Required,
         schedules: Allowed { values: &[Pacing::Synchronous], because: "it asks all clients for one sum at once" },
         units: Allowed {
-            values: &[Unit::Example],
-            because: "sufficient statistics bound what a row does, not what a whole client can change",
+            values: &[Unit::Example, Unit::Person],
+            because: "sufficient statistics bound what a row or a person does, not what a whole client can change",
         },
         needs: &[Need {
             offer: Offer::GaussianLikelihood,
@@ -206,8 +206,18 @@ impl AlgorithmSettings for StatisticsSettings {
     }
 
     /// Refuses a reading that does not know the noise of the rule's sums.
-    fn check(&self, _: &Method) -> Result<(), Conflict> {
+    fn check(&self, method: &Method) -> Result<(), Conflict> {
         self.rule.check()?;
+        if method.unit() == Unit::Person && self.reading == StatisticsReading::NoiseAware {
+            let what = "the noise-aware reading counts rows that are clipped one by one, and the number of rows is private \
+                        where persons are protected";
+            return Err(Conflict::new(
+                "statistics.reading",
+                NOT_TOGETHER,
+                what,
+                "use reading = \"ridge\" or \"naive\"",
+            ));
+        }
         if self.rule.readings().contains(&self.reading) {
             return Ok(());
         }

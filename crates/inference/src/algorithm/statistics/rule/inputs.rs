@@ -1,6 +1,6 @@
 //! Each row by itself, projected to ±bound and noised: local privacy, the baseline of all rules.
 
-use super::{BOUND_KEY, Rule, cut};
+use super::{BOUND_KEY, BY_ROWS, Rule, cut};
 use crate::algorithm::statistics::StatisticsReading;
 use crate::describe::{Allowed, Descriptor, Limits, TrustedParty};
 use crate::method::BoundWords;
@@ -31,6 +31,7 @@ pub const DESCRIPTOR: Descriptor<dyn Rule> = Descriptor {
             values: &[Adjacency::Substitute],
             because: "input perturbation shows how many rows there are",
         },
+        units: BY_ROWS,
         ..Limits::NONE
     },
     read: |reading| Ok(Arc::new(InputPerturbation { bound: reading.keys.number("bound")? })),

@@ -1,6 +1,6 @@
 //! Every product once, of values projected to ±bound.
 
-use super::{BOUND_KEY, Rule, cut};
+use super::{BOUND_KEY, BY_ROWS, Rule, cut};
 use crate::algorithm::statistics::StatisticsReading;
 use crate::describe::{Descriptor, Limits};
 use crate::method::BoundWords;
@@ -24,7 +24,7 @@ pub const DESCRIPTOR: Descriptor<dyn Rule> = Descriptor {
     also: &["ssp", "sufficient-statistics-perturbation"],
     about: "Every product of values cut to an assumed bound (Heikkilä et al. 2017).",
     keys: &[BOUND_KEY],
-    limits: Limits::NONE,
+    limits: Limits { units: BY_ROWS, ..Limits::NONE },
     read: |reading| Ok(Arc::new(PlainProducts { bound: reading.keys.number("bound")? })),
 };
 

@@ -1,6 +1,6 @@
 //! Products after projection to fractions of standard deviations that a first round asks for.
 
-use super::{BOUND_KEY, Rule, cut};
+use super::{BOUND_KEY, BY_ROWS, Rule, cut};
 use crate::RunError;
 use crate::algorithm::statistics::StatisticsReading;
 use crate::describe::{Descriptor, Key, Limits, Otherwise, ValueKind};
@@ -42,7 +42,7 @@ pub const DESCRIPTOR: Descriptor<dyn Rule> = Descriptor {
             .about("the share of the budget for standard deviations")
             .otherwise(Otherwise::Number(0.3)),
     ],
-    limits: Limits::NONE,
+    limits: Limits { units: BY_ROWS, ..Limits::NONE },
     read: |reading| {
         Ok(Arc::new(Projected { bound: reading.keys.number("bound")?, share: reading.keys.number("share")? }))
     },

@@ -3,9 +3,9 @@
 //! The default rule. Scaling a whole row keeps the relation between outcome and inputs, and the
 //! sensitivity does not grow with the number of products: √2·R² under substitution, whatever d is.
 
-use super::{BOUND_KEY, Rule, cut};
+use super::{BOUND_KEY, BY_ROWS, Rule, cut};
 use crate::algorithm::statistics::StatisticsReading;
-use crate::describe::{Conflict, Descriptor, Key, Limits, Otherwise, Reading, STRAY, VALUE, ValueKind};
+use crate::describe::{ANY_UNIT, Conflict, Descriptor, Key, Limits, Otherwise, Reading, STRAY, VALUE, ValueKind};
 use crate::method::BoundWords;
 use crate::regression::{DEFAULT_RADIUS, DEFAULT_SHARE};
 use crate::release::BudgetShare;
@@ -57,7 +57,7 @@ pub const DESCRIPTOR: Descriptor<dyn Rule> = Descriptor {
             .about("R: the norm to which rows are scaled down, times √(d + 1)")
             .otherwise(Otherwise::Number(DEFAULT_RADIUS)),
     ],
-    limits: Limits::NONE,
+    limits: Limits { units: ANY_UNIT, ..Limits::NONE },
     read,
 };
 
@@ -130,6 +130,14 @@ impl Rule for RowNorm {
         match self.deviations {
             Deviations::Known => None,
             Deviations::Asked { bound, .. } => Some(bound),
+        }
+    }
+
+    /// Variances are sums of squares divided by the number of rows.
+    fn limits(&self) -> Limits {
+        match self.deviations {
+            Deviations::Known => DESCRIPTOR.limits,
+            Deviations::Asked { .. } => Limits { units: BY_ROWS, ..DESCRIPTOR.limits },
         }
     }
 
