@@ -57,7 +57,7 @@ pub struct SiteMember {
     pub name: PartyName,
     /// Key, as in its certificate.
     pub key: PublicKey,
-    /// Its declared number of rows.
+    /// Its declared number of rows; of persons, where the method protects these.
     pub rows: u64,
 }
 

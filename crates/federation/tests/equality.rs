@@ -61,7 +61,9 @@ fn state(world: &FaultWorld) -> Vec<u8> {
 
 #[test]
 fn a_federation_has_the_state_of_its_simulation_bit_for_bit() {
-    for (study, sites, nodes) in [("sequential/4/0", 3, 0), ("synchronous/4/0", 4, 0), ("sum/4/0", 4, 2)] {
+    let by_person = [("synchronous/4/0/person", 3, 0), ("sum/4/0/person", 4, 2)];
+    let by_row = [("sequential/4/0", 3, 0), ("synchronous/4/0", 4, 0), ("sum/4/0", 4, 2)];
+    for (study, sites, nodes) in by_row.into_iter().chain(by_person) {
         let scene = scene(study, sites, nodes, sites as u64, None);
         let mut world = scene.world(1, FaultRates::default());
         world.live(0);

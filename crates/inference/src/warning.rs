@@ -85,7 +85,7 @@ pub enum Code {
 
 impl Code {
     /// All codes.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Earlier,
         Self::BehindConstant,
         Self::StillMoving,

@@ -65,13 +65,9 @@ const DATA: &[Key] = &[
         .about("the schema file of a CSV, where it is not beside it")
         .optional(),
     SPLIT_KEY,
-    Key::new(
-        "declared_rows",
-        DECLARED,
-        "[200, 150]",
-    )
-    .about("rows of all clients together, or of each, where a plan cannot count them")
-    .optional(),
+    Key::new("declared_rows", DECLARED, "[200, 150]")
+        .about("rows of all clients together, or of each, where a plan cannot count them")
+        .optional(),
     Key::new("declared_persons", DECLARED, "[80, 60]")
         .about("the same of persons, for methods with unit = \"person\"")
         .optional(),
@@ -157,9 +153,7 @@ const SITE: &[Key] = &[
     Key::new("rows", ANY_COUNT, "200")
         .about("declared rows, never counted")
         .otherwise(Otherwise::Follows("required, unless persons are declared")),
-    Key::new("persons", ANY_COUNT, "80")
-        .about("declared persons in place of rows, for unit = \"person\"")
-        .optional(),
+    Key::new("persons", ANY_COUNT, "80").about("declared persons in place of rows, for unit = \"person\"").optional(),
 ];
 
 const FEDERATION: &[Key] = &[

@@ -13,7 +13,8 @@ pub const POLICY_KEYS: &[Key] = &[
         .about("δ of all runs at this site together, well under one over its rows"),
     Key::new("allowed_models", NAMES, "[\"linear\", \"logistic\"]").about("kinds of models, or \"any\""),
     Key::new("allowed_columns", NAMES, "\"any\"").about("columns that a study may use, or \"any\""),
-    Key::new("minimum_rows", ANY_COUNT, "50").about("fewest declared rows of this site, or persons where unit is \"person\""),
+    Key::new("minimum_rows", ANY_COUNT, "50")
+        .about("fewest declared rows of this site, or persons where unit is \"person\""),
     Key::new("require_secure_sum", ValueKind::Flag, "false")
         .about("whether the server may see sums over all sites only"),
     Key::new("minimum_sites", ANY_COUNT, "2")

@@ -159,6 +159,10 @@ fn delta_of_all_runs_together_stays_under_one_over_the_rows() {
     assert!(check(&manifest, GrantTotals::NOTHING).is_err());
     // Rows of other sites are theirs, and the rows of a site that is protected as a whole are one unit.
     generous.check(&manifest, &programme, 1, GrantTotals::NOTHING).unwrap();
+    let persons = Policy { unit: Some(Unit::Person), ..generous.clone() };
+    assert_eq!(key(&persons), "unit", "an ε of rows is none of persons");
+    let loose = persons.check_budget(&programme, 0, GrantTotals::NOTHING, 100_000).unwrap_err().to_string();
+    assert!(loose.contains("100000 declared persons"), "{loose}");
     let whole = Policy { unit: Some(Unit::Client), ..generous.clone() };
     whole.check_budget(&programme, 0, GrantTotals::NOTHING, 100_000).unwrap();
 }

@@ -12,7 +12,7 @@ use crate::message::RunOutcome;
 use inference::results::{Coefficient, Provenance, SCHEMA, SecureSumResult};
 use inference::warning::PublicWarnings;
 use inference::{Gaussian, RunError};
-use privacy::Grant;
+use privacy::{Grant, Unit};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use study::Study;
@@ -96,7 +96,11 @@ struct FederationPrivacy {
 #[derive(Serialize)]
 struct FederationSite<'a> {
     name: &'a str,
-    declared_rows: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    declared_rows: Option<u64>,
+    /// In place of rows, where persons are protected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    declared_persons: Option<u64>,
     granted_epsilon: f64,
     delta: f64,
     /// Charged answers that arrived.
@@ -202,8 +206,16 @@ fn results<'a>(
         };
         let answers = ended.answers.get(m).copied().unwrap_or(0);
         let spent_epsilon = spent.after(built, m, answers)?;
-        let (name, declared_rows) = (site.name.as_str(), site.rows);
-        sites.push(FederationSite { name, declared_rows, granted_epsilon, delta, answers, spent_epsilon });
+        let by_person = method.unit() == Unit::Person;
+        sites.push(FederationSite {
+            name: site.name.as_str(),
+            declared_rows: (!by_person).then_some(site.rows),
+            declared_persons: by_person.then_some(site.rows),
+            granted_epsilon,
+            delta,
+            answers,
+            spent_epsilon,
+        });
     }
     Ok(FederationResults {
         schema: SCHEMA,

@@ -283,6 +283,69 @@ fn an_agent_reads_its_file_and_signs_for_no_other_number_of_rows() {
     assert!(Studies::default().open_rows(&dealt.sites[0].path, &manifest, &parts, 2).is_ok());
 }
 
+const OF_PERSONS: &str = r#"
+schema = 1
+[study]
+name = "visits"
+seeds = [1]
+[data]
+source = "csv:visits.csv"
+[model]
+kind = "logistic"
+[federation]
+sites = [{ name = "north", persons = 2 }, { name = "south", persons = 3 }]
+[[method]]
+name = "noise-aware"
+algorithm = "noise-aware"
+schedule = "synchronous"
+rounds = 3
+privacy = { unit = "person", adjacency = "substitute", epsilon = 1.0, delta = 1e-3, clip = 1.0 }
+"#;
+
+const VISITS: &str = r#"
+outcome = { column = "ill", levels = ["no", "yes"] }
+person_id = "patient"
+column = [{ name = "age", kind = "numeric", centre = 50, scale = 10 }]
+"#;
+
+#[test]
+fn an_agent_signs_for_the_declared_persons_whatever_number_of_rows_they_have() {
+    let folder = TestFolder::new("persons");
+    let path = folder.0.join("visits.csv");
+    let opened = |study: &str, lines: &str| {
+        let study = self::study(study);
+        let parts = propose::parts(&study, VISITS, None).unwrap();
+        let manifest = propose::manifest(&study, VISITS, &parts, &members(&study), [7; 16]).unwrap();
+        assert_eq!(manifest.sites.iter().map(|site| site.rows).collect::<Vec<_>>(), [2, 3]);
+        std::fs::write(&path, format!("patient,age,ill\n{lines}")).unwrap();
+        let rows = Studies::default().open_rows(&path, &manifest, &parts, 0);
+        rows.map(|rows| rows.shard.len()).map_err(|error| error.to_string())
+    };
+    assert_eq!(opened(OF_PERSONS, "a,50,no\nb,60,yes\n"), Ok(2));
+    assert_eq!(opened(OF_PERSONS, "a,50,no\nb,60,yes\na,51,no\na,52,yes\nb,61,no\n"), Ok(5));
+    let other = opened(OF_PERSONS, "a,50,no\nb,60,yes\na,51,no\n,52,yes\n").unwrap_err();
+    assert!(other.contains("the file has 3 persons, but the manifest declares 2"), "{other}");
+    // Where persons come and go, nobody compares.
+    let private = OF_PERSONS.replace("\"substitute\"", "\"add-remove\"");
+    assert_eq!(opened(&private, "a,50,no\n"), Ok(1));
+}
+
+#[test]
+fn a_federation_declares_what_its_methods_protect() {
+    let refused = |text: &str| Studies::default().read("s.toml", text).unwrap_err();
+    let cases = [
+        (OF_PERSONS.replace("persons =", "rows ="), "declares rows, and method \"noise-aware\" has unit = \"person\""),
+        (OF_PERSONS.replace("unit = \"person\"", "unit = \"example\""), "declares persons, and method"),
+        (OF_PERSONS.replace("persons = 2", "persons = 2, rows = 9"), "both rows and persons"),
+        (OF_PERSONS.replace(", persons = 2", ""), "neither rows nor persons"),
+        (OF_PERSONS.replace("persons = 2", "rows = 2"), "some sites declare rows and others persons"),
+    ];
+    for (text, words) in cases {
+        let error = refused(&text);
+        assert!(error.code() == "F102" && error.to_string().contains(words), "{error}");
+    }
+}
+
 #[test]
 fn the_version_of_the_data_goes_by_the_file_and_the_schema() {
     let (folder, dealt) = dealt("version");

@@ -9,7 +9,7 @@ use inference::settings::{
     NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSumSettings,
 };
 use inference::solve::{Descend, LocalSolve, Perturb};
-use inference::{InputLayout, Logistic, Method, Row, RowKeys, Rows, Shard, build};
+use inference::{InputLayout, Logistic, Method, PersonKey, RecordId, Row, RowKeys, Rows, Shard, build};
 use privacy::{Adjacency, Delta, Epsilon, Filter, Grant, NormBound, Order, Unit};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -96,7 +96,8 @@ fn promise(aggregator: Aggregator) -> Promise {
     }
 }
 
-/// Builds the methods above, each once: `name/rounds/dropouts`, and `/add-remove` where rows may come and go.
+/// Builds the methods above, each once: `name/rounds/dropouts`, `/add-remove` where rows may come and go, and `/person` where
+/// all rows of a person are protected.
 #[derive(Default)]
 pub(crate) struct TestBuilder(Mutex<BTreeMap<StudyKey, Arc<RunParts>>>);
 
@@ -117,8 +118,12 @@ impl RunBuilder for TestBuilder {
         };
         let number = |word: &str| word.parse::<u64>().map_err(|error| error.to_string());
         let mut method = method(name, number(rounds)?, number(dropouts)?);
-        if let (Some("add-remove"), Some(promise)) = (words.next(), &mut method.promise) {
-            promise.adjacency = Adjacency::AddRemove;
+        if let (Some(word), Some(promise)) = (words.next(), &mut method.promise) {
+            match word {
+                "add-remove" => promise.adjacency = Adjacency::AddRemove,
+                "person" => promise.unit = Unit::Person,
+                _ => return Err("no such study".into()),
+            }
         }
         let built =
             build(&method, &entry.1, Arc::new(Logistic::default()), &InputLayout::new(2, 2).unwrap(), 1.0, SEED);
@@ -134,14 +139,16 @@ impl RunBuilder for TestBuilder {
     }
 }
 
-/// The rows of a site.
+/// The rows of a site, two of each person.
 pub(crate) fn shard(site: usize) -> Shard {
     let mut rows = Rows::new(2, 2).unwrap();
     for row in 0..ROWS {
         let x = [0.3 * row as f64 - 0.7, 0.2 * site as f64 - 0.1];
         rows.push(Row { numbers: &x, ones: &[], outcome: f64::from(row % 2 == site % 2) }).unwrap();
     }
-    Shard::new(rows, RowKeys::of_slots((0..ROWS as u64).collect())).unwrap()
+    let keys = RowKeys::of_slots((0..ROWS as u64).collect());
+    let person = |row: u64| PersonKey { slot: row / 2, id: RecordId::of(&(row / 2).to_string()) };
+    Shard::new(rows, keys.with_persons((0..ROWS as u64).map(person).collect())).unwrap()
 }
 
 /// The keys of everybody.

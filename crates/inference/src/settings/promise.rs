@@ -145,8 +145,9 @@ const NODES: f64 = 2.0;
 pub const PRIVACY_KEYS: &[Key] = &[
     Key::new("unit", ValueKind::Word(&["example", "person", "client"]), "\"example\"")
         .about("who is protected: one row, all rows of a person (person_id of the schema), or all rows of a client"),
-    Key::new("adjacency", ValueKind::Word(&["substitute", "add-remove"]), "\"substitute\"")
-        .about("from what: a row (person, client) replaced by any other, their number being public, or one more or less"),
+    Key::new("adjacency", ValueKind::Word(&["substitute", "add-remove"]), "\"substitute\"").about(
+        "from what: a row (person, client) replaced by any other, their number being public, or one more or less",
+    ),
     Key::new("epsilon", ValueKind::Either(&[ValueKind::Positive, ValueKind::Positives { length: 0 }]), "1.0")
         .about("ε granted to each client, usually between 0.1 and 10; a list makes a method of each value"),
     Key::new("delta", ValueKind::Either(&[ValueKind::Share, ValueKind::Word(&["power-of-ten"])]), "1e-5")
