@@ -173,6 +173,7 @@ impl Tickets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Grain;
     use crate::exact_float::fixed;
     use crate::{Grid, NoiseMultiplier, NormBound, Steps};
 
