@@ -106,20 +106,24 @@ pub(crate) fn told(results: &FitResults) -> String {
 }
 
 /// What the ledger had before a fit.
-fn before(lifetime: &FitLifetime) -> String {
-    match lifetime.earlier_fits {
+fn before(FitLifetime { earlier_fits, earlier_epsilon, earlier_delta, .. }: &FitLifetime) -> String {
+    let granted = format!("ε = {} at δ = {}", sum(*earlier_epsilon), sum(*earlier_delta));
+    match earlier_fits {
         0 => "nothing: the first fit of this home".to_owned(),
-        1 => format!("ε = {} at δ = {} in 1 fit", up(lifetime.earlier_epsilon), up(lifetime.earlier_delta)),
-        fits => format!("ε = {} at δ = {} in {fits} fits", up(lifetime.earlier_epsilon), up(lifetime.earlier_delta)),
+        1 => format!("{granted} in 1 fit"),
+        fits => format!("{granted} in {fits} fits"),
     }
 }
 
-/// What the ledger has with a fit. Sums are rounded upwards.
-fn total(FitLifetime { earlier_fits, epsilon, delta, .. }: &FitLifetime) -> String {
-    match earlier_fits {
-        0 => format!("ε = {} at δ = {}", shortest(*epsilon), shortest(*delta)),
-        _ => format!("ε = {} at δ = {}", up(*epsilon), up(*delta)),
-    }
+/// What the ledger has with a fit.
+fn total(FitLifetime { epsilon, delta, .. }: &FitLifetime) -> String {
+    format!("ε = {} at δ = {}", sum(*epsilon), sum(*delta))
+}
+
+/// A sum of budgets in all its digits, or rounded upwards where these are many.
+fn sum(value: f64) -> String {
+    let all = shortest(value);
+    if all.len() <= 8 { all } else { up(value) }
 }
 
 /// Shows rounds on a terminal, and says what the owner should know.

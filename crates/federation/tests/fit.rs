@@ -78,7 +78,12 @@ fn the_page_says_what_was_learnt_and_promised_and_has_no_scores() {
     let page = owner.fit("out", &()).map(|fitted| std::fs::read_to_string(fitted.out.join("report.html"))).unwrap();
     let page = page.unwrap();
     let first = page.split("<p>").nth(1).unwrap().split("</p>").next().unwrap();
-    for words in ["a table of 60 rows says about ill", "95 % intervals of", "(1, 1e-4)-DP per row (replace-one)"] {
+    for words in [
+        "a table of 60 rows says about the outcome “ill”",
+        "95 % intervals of",
+        "more than 2.719 times",
+        "(1, 1e-4)-DP per row (replace-one)",
+    ] {
         assert!(first.contains(words), "{words}: {first}");
     }
     for words in ["log-likelihood", "accuracy", "alibration", "held out</", "non-private"] {

@@ -1,13 +1,13 @@
 //! The page of a fit: what was learnt from one owner's table and what was promised, in numbers that may be published.
 
-use super::numbers::{bound, count};
+use super::numbers::{bound, count, fixed};
 use super::page::{Table, document, figure, folded, note, paragraph, section};
 use super::posterior::{DRAWN, LISTED, REACH, axis_of, described, interval, order};
 use super::warnings::about;
 use crate::svg::{Mark, RowPlot, Shown, SvgInterval, SvgRow, escape};
 use inference::results::Coefficient;
 use study::FitResults;
-use study::digits::shortest;
+use study::digits::{shortest, up};
 
 /// The whole page. It has no scores and no calibration: those are computed from rows.
 pub fn html(results: &FitResults) -> String {
@@ -47,10 +47,16 @@ fn words(results: &FitResults) -> String {
         }
     };
     let privacy = &results.privacy;
-    let whom = if privacy.unit == "client" { "the whole table" } else { "every single row" };
+    let (whom, changed) = match (privacy.unit.as_str(), privacy.adjacency.as_str()) {
+        ("client", _) => ("the table as a whole", "all rows were different"),
+        (_, "add-remove") => ("every single row", "one row were missing, or one more were there"),
+        (_, _) => ("every single row", "one row were different"),
+    };
+    let (factor, delta) = (bound(privacy.epsilon.exp()), shortest(privacy.delta));
     format!(
-        "This page shows what a table of {rows} rows says about {outcome}. {learnt} Noise from the operating system protects {whom}: \
-         whoever reads this page can hardly tell whether one of them was different. The guarantee is {}.",
+        "This page shows what a table of {rows} rows says about the outcome \u{201c}{outcome}\u{201d}. {learnt} Noise from the operating \
+         system protects {whom}: if {changed}, nothing on this page would become more than {factor} times as likely or as unlikely, up \
+         to a probability of {delta}. In the terms of the field the guarantee is {}.",
         privacy.promise
     )
 }
@@ -126,8 +132,8 @@ fn promise(results: &FitResults) -> String {
         0 => "no earlier fit of this table is in its ledger".to_owned(),
         fits => format!(
             "{fits} earlier in its ledger, with ε = {} at δ = {}",
-            bound(lifetime.earlier_epsilon),
-            bound(lifetime.earlier_delta)
+            sum(lifetime.earlier_epsilon),
+            sum(lifetime.earlier_delta)
         ),
     };
     let rows = [
@@ -135,8 +141,8 @@ fn promise(results: &FitResults) -> String {
         ("granted to this fit", granted),
         ("certified cost", format!("ε = {} for {} charges{burnt}", bound(privacy.spent_epsilon), privacy.charges)),
         ("other fits", earlier),
-        ("all fits together", format!("ε = {} at δ = {}", bound(lifetime.epsilon), bound(lifetime.delta))),
-        ("noise multiplier", shortest(privacy.noise_multiplier)),
+        ("all fits together", format!("ε = {} at δ = {}", sum(lifetime.epsilon), sum(lifetime.delta))),
+        ("noise multiplier", fixed(privacy.noise_multiplier, 3)),
         ("clipping bound", shortest(privacy.clip)),
     ];
     let body = format!(
@@ -148,6 +154,12 @@ fn promise(results: &FitResults) -> String {
         )
     );
     section("promise", "What exactly was promised", &body)
+}
+
+/// A sum of budgets in all its digits, or rounded upwards where these are many.
+fn sum(value: f64) -> String {
+    let all = shortest(value);
+    if all.len() <= 8 { all } else { up(value) }
 }
 
 /// Where the results come from.
@@ -179,4 +191,104 @@ fn list(rows: &[(&str, String)]) -> String {
     let rows: String =
         rows.iter().map(|(term, words)| format!("<dt>{term}</dt><dd>{}</dd>\n", escape(words))).collect();
     format!("<dl class=\"origin\">\n{rows}</dl>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::well_formed;
+    use inference::results::Provenance;
+    use inference::warning::PublicWarnings;
+    use study::{FIT, FIT_SCHEMA, FitLifetime, FitPrivacy};
+
+    /// A fit with a burnt charge and an earlier fit, in which every name tries to leave its place.
+    fn sample() -> FitResults {
+        let name = |text: &str| format!("<script>{text}</script>&\"");
+        let one = |text: &str, mean: f64| Coefficient { name: name(text), mean, deviation: 0.1 };
+        FitResults {
+            schema: FIT_SCHEMA,
+            kind: FIT.into(),
+            version: name("0"),
+            study: name("study"),
+            study_toml: name("toml"),
+            data_schema: name("schema"),
+            run: name("run"),
+            manifest: name("manifest"),
+            method: name("method"),
+            algorithm: name("algorithm"),
+            solver: name("solver"),
+            model: name("model"),
+            outcome_column: name("outcome"),
+            rows: 1234,
+            rounds: 5,
+            planned_rounds: 6,
+            privacy: FitPrivacy {
+                unit: "example".into(),
+                adjacency: "add-remove".into(),
+                epsilon: 1.0,
+                delta: 1e-5,
+                promise: name("promise"),
+                noise_multiplier: 2.0,
+                clip: 1.0,
+                spent_epsilon: 0.9,
+                charges: 6,
+                burnt: 1,
+            },
+            lifetime: FitLifetime {
+                earlier_fits: 1,
+                earlier_epsilon: 0.1,
+                earlier_delta: 1e-5,
+                epsilon: 1.1,
+                delta: 2e-5,
+            },
+            posterior: vec![one("a", 0.0), one("b", -1.0), one("c", 0.15)],
+            draws: None,
+            provenance: Provenance {
+                date: name("date"),
+                version: name("version"),
+                commit: name("commit"),
+                data_digest: None,
+            },
+            warnings: PublicWarnings::default(),
+        }
+    }
+
+    #[test]
+    fn the_page_is_well_formed_and_escapes_every_name() {
+        let page = html(&sample());
+        well_formed(&page);
+        assert!(!page.contains("<script"), "{page}");
+    }
+
+    #[test]
+    fn the_first_paragraph_says_what_was_learnt_and_promised() {
+        let words = words(&sample());
+        for part in [
+            "1\u{202f}234 rows",
+            "of 1 of 3 coefficients do not contain 0",
+            "one row were missing",
+            "more than 2.719 times",
+        ] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+        let client = FitPrivacy { unit: "client".into(), ..sample().privacy };
+        assert!(super::words(&FitResults { privacy: client, ..sample() }).contains("the table as a whole"));
+        let empty = FitResults { posterior: Vec::new(), ..sample() };
+        assert!(super::words(&empty).contains("No posterior is shown") && !html(&empty).contains("posterior-plot"));
+    }
+
+    #[test]
+    fn burnt_charges_and_earlier_fits_are_told() {
+        let page = html(&sample());
+        for part in [
+            "5 of 6 planned rounds",
+            "for 6 charges, 1 of them burnt",
+            "1 earlier in its ledger",
+            "ε = 1.1 at δ = 2e-5",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
+        let whole = FitResults { rounds: 6, ..sample() };
+        assert!(!html(&whole).contains("<h2>Warnings</h2>"));
+    }
 }

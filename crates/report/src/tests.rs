@@ -40,7 +40,7 @@ fn regression() -> Results {
 }
 
 /// Every opened element is closed in its turn; elements without an end are left out.
-fn well_formed(html: &str) {
+pub(crate) fn well_formed(html: &str) {
     let without_style = html.split("<style>").next().unwrap().to_owned() + html.split("</style>").last().unwrap();
     let mut open: Vec<&str> = Vec::new();
     for piece in without_style.split('<').skip(1) {
