@@ -218,9 +218,7 @@ fn results_and_plan_have_the_four_keys_of_a_secure_sum_and_count_its_seeds() {
     let told = room.told(&["plan", "study.toml"]);
     assert!(told.contains("at most 8 of up to 760 bytes: 728 of numbers to one node, 32 of seeds to 2 more"), "{told}");
     let page = std::fs::read_to_string(room.0.join("out/report.html")).unwrap();
-    assert!(
-        page.contains("rows scaled down to a norm in units of their deviations") && !page.contains("clipping bound 1,")
-    );
+    assert!(page.contains("in units of their standard deviations") && !page.contains("clipping bound 1,"));
     assert!(page.contains("seeds of a secure sum included"));
     let read: Value = serde_json::from_slice(&std::fs::read(room.0.join("out/results.json")).unwrap()).unwrap();
     room.told(&["report", "out"]);

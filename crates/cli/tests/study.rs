@@ -220,7 +220,7 @@ fn unknown_keys_and_words_are_answered_with_the_nearest() {
 #[test]
 fn who_is_protected_is_not_guessed_from_letters() {
     let text = changed("unit = \"example\"", "unit = \"patient\"");
-    refused("patient", &text, "S002", "unit = ", "one row, or all rows of a client");
+    refused("patient", &text, "S002", "unit = ", "one row, all rows of a person");
     let file = Temporary::new("unit", &text);
     let said = String::from_utf8(posterity(&["check", file.path()]).stderr).unwrap();
     assert!(!said.contains("did you mean"), "{said}");

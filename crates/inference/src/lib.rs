@@ -125,7 +125,7 @@ pub use client::{Client, SimulationContext, Summing};
 pub use data::{
     Column, Dealt, Drawn, Encoded, Federation, InputLayout, Kind, Missing, Numeric, Only, Outcome, OutcomeKind,
     Partition, PersonKey, RecordId, Row, RowKeys, RowReading, Rows, SCHEMA_KEYS, Schema, Shard, Site, Skew, Split,
-    SyntheticLinear, SyntheticMixture, UnitBatch, agree, header, nearest, read, read_inputs,
+    SyntheticLinear, SyntheticMixture, UnitBatch, agree, header, nearest, persons_at_one_site, read, read_inputs,
 };
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};

@@ -7,6 +7,7 @@
 use crate::InputLayout;
 use crate::describe::{Conflict, Registry};
 use crate::method::Method;
+use privacy::Unit;
 use toml::{Table, Value};
 
 /// What everybody knows of a study before it runs.
@@ -59,7 +60,11 @@ impl Method {
     /// Reads a `[[method]]` and derives what it leaves out from public numbers.
     pub fn settled(table: &Table, registry: &Registry, public: &PublicNumbers) -> Result<Settled, Vec<Conflict>> {
         let first = Self::read(table, registry)?;
-        let mut derived = first.algorithm.derived(first.promise.as_ref(), public);
+        // Where persons are protected the number of rows is private: nothing is derived from it.
+        let mut derived = match first.unit() {
+            Unit::Person => Vec::new(),
+            Unit::Example | Unit::Client => first.algorithm.derived(first.promise.as_ref(), public),
+        };
         derived.retain(|setting| !stands(table, &setting.key));
         if derived.is_empty() {
             return Ok(Settled { method: first, derived });

@@ -18,7 +18,7 @@ use crate::results::CurvePoint;
 use crate::score::{calibration, on_the_way, scores, scores_at};
 use crate::spending::Spending;
 use crate::warning::public::{approaches, moves, of_plan};
-use crate::{Exact, Gaussian, Linear, Model, Prediction, Rows, RunError, Site, Terms};
+use crate::{Exact, Gaussian, Linear, Model, Prediction, Rows, RunError, Site, Terms, persons_at_one_site};
 use privacy::noise::Digest;
 use privacy::record::Tape;
 use privacy::{Grant, PrivacyError, Unit};
@@ -121,7 +121,7 @@ impl Simulation<'_> {
         }
         let unit = self.method.unit();
         if unit == Unit::Person {
-            at_one_site_each(self.sites)?;
+            persons_at_one_site(self.sites)?;
         }
         let count = |site: &Site| Ok(site.shard.count(unit)? as u64);
         let rows: Vec<u64> = self.sites.iter().map(count).collect::<Result<_, PrivacyError>>()?;
@@ -374,23 +374,6 @@ fn last_moves(built: &Built, before: Option<&[u8]>, drive: &Drive<'_>, now: &Gau
     let eta = built.protocol.posterior(before)?;
     let before = built.problem.family.gaussian(&eta).ok_or_else(diverged)?;
     Ok(moves(before.mean(), now.mean(), &now.deviations()))
-}
-
-/// Refuses persons who have rows at two sites: each site bounds what it holds of them, and nobody their sum.
-fn at_one_site_each(sites: &[Site]) -> Result<(), PrivacyError> {
-    let mut homes: BTreeMap<u64, usize> = BTreeMap::new();
-    for (home, site) in sites.iter().enumerate() {
-        for person in site.shard.keys().known_persons()? {
-            if *homes.entry(person.slot).or_insert(home) != home {
-                return Err(PrivacyError::NoTheorem {
-                    what: "a promise to persons of whom one has rows at two sites".into(),
-                    why: "each site clips the rows that it holds of a person, and nothing bounds what two of them send",
-                    hint: "partition by a column that is the same in all rows of a person",
-                });
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The served numbers are those of no Gaussian.

@@ -20,7 +20,7 @@ use inference::warning::Warning;
 use inference::warning::rows::{self, LastLine};
 use inference::{
     Encoded, Federation, Fits, Gaussian, Kind, Method, Model, Observer, OutcomeKind, Partition, Record, Schema,
-    Simulation, SiteIntercept, Split,
+    Simulation, SiteIntercept, Split, persons_at_one_site,
 };
 use privacy::Unit;
 use sha2::{Digest, Sha256};
@@ -83,7 +83,10 @@ impl Simulator {
             dealt: DealtOnce::new(),
             fits: fits.clone(),
         };
-        opened.federation(opened.first_seed)?;
+        let federation = opened.federation(opened.first_seed)?;
+        if study.methods.iter().any(|method| method.unit() == Unit::Person) {
+            persons_at_one_site(&federation.sites)?;
+        }
         Ok(opened)
     }
 

@@ -6,8 +6,8 @@ use crate::manifest::{self, Manifest, Pace, RunParts, SiteMember};
 use crate::studies::{self, StudyRunError, build, check_rows, is_public};
 use inference::settings::Aggregator;
 use inference::{Encoded, Method, RowReading, Schema, Shard, read};
-use privacy::Grant;
 use privacy::noise::Digest;
+use privacy::{Grant, Unit};
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
@@ -123,6 +123,14 @@ fn choose<'a>(study: &'a Study, name: Option<&str>) -> Result<&'a Method, FitErr
         return refuse(
             about("has an aggregator, but a table of one owner has nobody to add up with"),
             "leave aggregator out of privacy: the owner adds the noise",
+        );
+    }
+    if promise.unit == Unit::Person {
+        return refuse(
+            about(
+                "protects persons, and a fit is planned, and published, by its number of rows, which is private then",
+            ),
+            "use unit = \"example\" or \"client\", or serve the study to a site, which declares its persons",
         );
     }
     if method.algorithm.site_intercept().is_some() {

@@ -1,6 +1,8 @@
 //! Sites with their rows, and the rows held out: what a simulated study starts from.
 
 use crate::{DataError, Encoded, Partition, Rows, Shard, Split};
+use privacy::PrivacyError;
+use std::collections::BTreeMap;
 
 /// One site.
 #[derive(Debug)]
@@ -63,6 +65,23 @@ impl Federation {
             |site: &Site| Site { name: site.name.clone(), shard: site.shard.with_a_one(), own: site.own.clone() };
         Self { sites: self.sites.iter().map(site).collect(), test: self.test.with_a_one() }
     }
+}
+
+/// Refuses persons who have rows at two sites: each site bounds what it holds of them, and nobody their sum.
+pub fn persons_at_one_site(sites: &[Site]) -> Result<(), PrivacyError> {
+    let mut homes: BTreeMap<u64, usize> = BTreeMap::new();
+    for (home, site) in sites.iter().enumerate() {
+        for person in site.shard.keys().known_persons()? {
+            if *homes.entry(person.slot).or_insert(home) != home {
+                return Err(PrivacyError::NoTheorem {
+                    what: "a promise to persons of whom one has rows at two sites".into(),
+                    why: "each site clips the rows that it holds of a person, and nothing bounds what two of them send",
+                    hint: "partition by a column that is the same in all rows of a person",
+                });
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

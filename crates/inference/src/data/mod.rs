@@ -60,7 +60,7 @@ mod table;
 mod units;
 
 pub use encode::RowReading;
-pub use federation::{Federation, Site};
+pub use federation::{Federation, Site, persons_at_one_site};
 pub use inputs::read_inputs;
 pub use keys::{PersonKey, RecordId, RowKeys};
 pub use layout::InputLayout;

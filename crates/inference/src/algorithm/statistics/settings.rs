@@ -108,7 +108,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
         schedules: Allowed { values: &[Pacing::Synchronous], because: "it asks all clients for one sum at once" },
         units: Allowed {
             values: &[Unit::Example, Unit::Person],
-            because: "sufficient statistics bound what a row or a person does, not what a whole client can change",
+            because: "sufficient statistics bound what a row does, or a person, not what a whole client can change",
         },
         needs: &[Need {
             offer: Offer::GaussianLikelihood,
