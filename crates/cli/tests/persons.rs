@@ -88,7 +88,7 @@ fn three_rows_a_patient_are_planned_simulated_and_certified_by_persons() {
             assert!(certified > 2.0 && certified <= 3.0, "{client}");
         }
     }
-    assert!(!codes(&results).contains(&"W012"), "{}", results["warnings"]);
+    assert!(!codes(&results).contains(&"W013"), "{}", results["warnings"]);
     // 120 persons, 360 rows: the power of ten below one over the persons.
     assert_eq!(results["methods"][0]["privacy"]["delta"].as_f64(), Some(1e-3));
     let told = room.told(&["plan", "study.toml"]);
@@ -103,14 +103,14 @@ fn three_rows_a_patient_are_planned_simulated_and_certified_by_persons() {
 fn the_same_by_rows_is_warned_of() {
     let study = STUDY.replace("unit = \"person\"", "unit = \"example\"").replace("declared_persons = 300\n", "");
     let results = results(&room("rows", &study, SCHEMA));
-    let warning = results["warnings"].as_array().unwrap().iter().find(|w| w["code"] == "W012").unwrap();
+    let warning = results["warnings"].as_array().unwrap().iter().find(|w| w["code"] == "W013").unwrap();
     let what = warning["what"].as_str().unwrap();
     assert!(what.contains("300 of 300 persons have several rows, up to 3"), "{what}");
     // One visit each is nothing to warn of.
     let each_its_own = SCHEMA
         .replace("person_id = \"patient\"\n", "")
         .replace("{ name = \"clinic\"", "{ name = \"patient\", kind = \"ignore\" },\n  { name = \"clinic\"");
-    assert!(!codes(&self::results(&room("no-ids", &study, &each_its_own))).contains(&"W012"));
+    assert!(!codes(&self::results(&room("no-ids", &study, &each_its_own))).contains(&"W013"));
 }
 
 #[test]
