@@ -42,7 +42,7 @@ use std::sync::Arc;
 /// assert_eq!(settings.rounds(), Rounds::Count(2), "standard deviations first");
 ///
 /// let releases = settings.releases(11);
-/// assert_eq!(releases.opening.map(|opening| opening.release.numbers.of(0)), Some(12), "inputs and outcome");
+/// assert_eq!(releases.openings[0].release.numbers.of(0), 12, "inputs and outcome");
 /// assert_eq!(releases.main.numbers.of(0), 78, "the lower triangle of a 12 by 12 matrix");
 /// ```
 #[derive(Debug, Clone, Serialize)]
