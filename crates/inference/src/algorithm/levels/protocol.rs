@@ -4,6 +4,7 @@ use super::belief::InputBelief;
 use super::design::{InputDesign, LEVELS};
 use super::looks::InputSummary;
 use super::looks::{CentredInputs, FirstLook, LevelPoint, SparseEntries};
+use super::moments::InputMoments;
 use super::readout::{DRAWS, Evidence, LevelPosterior, LevelReadout, NextLevel};
 use super::settings::{ServedPrior, first_look_numbers};
 use crate::algorithm::{Algorithm, Answer, Answers, Step, encode, misfit, unlike};
@@ -206,8 +207,9 @@ impl NoiseAwareLevels {
             return Some(());
         }
         let released = encode(&(&state.looks, &state.evidence), "releases").ok()?;
-        let draws = belief.draws(Sha256::digest(released).into(), DRAWS)?;
-        let (stated, fitted) = readout.posteriors(&state.evidence, &state.next.point, &draws)?;
+        let draws = belief.draws(Sha256::digest(released).into(), DRAWS).unwrap_or_default();
+        let read = |draws: &[InputMoments]| readout.posteriors(&state.evidence, &state.next.point, draws);
+        let (stated, fitted) = read(&draws).or_else(|| read(&[]))?;
         state.served = self.natural(match self.prior {
             ServedPrior::Stated => &stated,
             ServedPrior::Fitted => &fitted,
@@ -353,7 +355,13 @@ impl Algorithm for NoiseAwareLevels {
     fn fold(&self, mut state: LevelsState, answers: &Answers) -> Result<Step<LevelsState>, RunError> {
         let heard = self.total(state.rounds(), answers)?;
         match state.looks.len() {
-            LOOKS => self.read(&mut state, &heard).ok_or_else(unread)?,
+            LOOKS => {
+                let levels = state.evidence.len();
+                // A level that was heard but could not be read yet stays evidence: the next one is asked at the same point.
+                if self.read(&mut state, &heard).is_none() && (state.evidence.len() == levels || levels + 1 == LEVELS) {
+                    return Err(unread());
+                }
+            }
             _ => state.looks.push(heard),
         }
         let applied = match answers {
