@@ -7,7 +7,7 @@
 mod watch;
 
 use chacha20::ChaCha8Rng;
-use inference::algorithm::{Curvature, NoiseAwareConstants, NoiseAwareSettings, PviSettings};
+use inference::algorithm::{Curvature, NoiseAwareConstants, NoiseAwareSettings, PviSettings, RoundBudget};
 use inference::message::Direct;
 use inference::method::AlgorithmSettings;
 use inference::settings::{
@@ -269,6 +269,7 @@ fn noise_aware() -> Outcome<Method> {
         damping: Damping::new(0.25).ok_or("a damping")?,
         average: 6,
         site_intercept: None,
+        budget: RoundBudget::Even,
     };
     method(settings, Promise { aggregator: Aggregator::Curator, ..promise(5.0)? })
 }

@@ -15,6 +15,7 @@ use crate::client::{Client, SimulationContext, Summing};
 use crate::message::{Ask, Delivery, Link, Receipt};
 use crate::plan::seed_bytes;
 use crate::settings::Schedule;
+use crate::warning::Warning;
 use crate::{RunError, Terms};
 use chacha20::ChaCha20Rng;
 use privacy::noise::NoiseContext;
@@ -277,6 +278,11 @@ impl<'a> Drive<'a> {
     /// How many draws there are, and the last of them, where the method draws.
     pub fn last_draw(&self) -> Result<Option<(u64, Vec<f64>)>, RunError> {
         self.protocol.last_draw(&self.state)
+    }
+
+    /// What is to be warned of in what is served.
+    pub(crate) fn warning(&self) -> Result<Option<Warning>, RunError> {
+        self.protocol.warning(&self.state)
     }
 
     /// The variance of the outcome around its mean, where the method learns it.

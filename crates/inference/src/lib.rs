@@ -91,11 +91,13 @@ mod data;
 pub mod describe;
 mod draws;
 mod drive;
+pub mod effects;
 mod error;
 mod family;
 mod fit;
 mod fits;
 pub mod histogram;
+mod intervals;
 mod linalg;
 mod member;
 pub mod message;
@@ -105,6 +107,7 @@ mod optimiser;
 pub mod plan;
 pub mod public;
 mod record;
+pub mod recovery;
 pub mod regression;
 pub mod release;
 pub mod results;
@@ -123,15 +126,17 @@ pub mod warning;
 pub use build::{Built, build};
 pub use client::{Client, SimulationContext, Summing};
 pub use data::{
-    Column, Dealt, Drawn, Encoded, Federation, InputLayout, Kind, Missing, Numeric, Only, Outcome, OutcomeKind,
-    Partition, PersonKey, RecordId, Row, RowKeys, RowReading, Rows, SCHEMA_KEYS, Schema, Shard, Site, Skew, Split,
-    SyntheticLinear, SyntheticMixture, UnitBatch, agree, header, nearest, persons_at_one_site, read, read_inputs,
+    Column, Dealt, Design, Drawn, DrawnLogistic, Encoded, Federation, InputLayout, Kind, Missing, NUMBER_BOUNDS,
+    Numeric, Only, Outcome, OutcomeKind, Partition, PersonKey, RecordId, Row, RowKeys, RowReading, Rows, SCHEMA_KEYS,
+    Schema, Shard, Site, Skew, Split, SyntheticLinear, SyntheticLogistic, SyntheticMixture, ToldEffect, UnitBatch,
+    agree, drawn_coefficients, header, nearest, persons_at_one_site, read, read_inputs,
 };
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};
 pub use family::{Family, Gaussian, Projections};
 pub use fit::{Fit, Fitted, mode};
 pub use fits::Fits;
+pub use intervals::Intervals;
 pub use member::{ChargeAndGate, Member};
 pub use method::Method;
 pub use model::{
@@ -142,6 +147,7 @@ pub use model::{
 };
 pub use optimiser::{Descent, OptimiserState, kl_gradient};
 pub use record::{Observer, Record, SiteIntercept, SiteScores};
+pub use recovery::Recovery;
 pub use score::{Score, Scores, calibration, scores};
 pub use seat::{ClientView, Opening, Stage, Terms};
 pub use simulate::Simulation;

@@ -12,9 +12,9 @@ use crate::describe::{
 };
 use crate::public::{Derived, PublicNumbers};
 use crate::release::Releases;
-use crate::settings::{Covariance, DeltaRule, PRIVACY_KEYS, Promise, Rates, Rounds, Schedule};
+use crate::settings::{Aggregator, Covariance, DeltaRule, PRIVACY_KEYS, Promise, Rates, Rounds, Schedule};
 use crate::solve::Problem;
-use crate::{Family, InputLayout, Opening, RunError, Schema, Terms};
+use crate::{Family, InputLayout, Intervals, Opening, RunError, Schema, Terms};
 use privacy::{Adjacency, Grain, Grid, PrivacyError, Shape, Unit};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -95,6 +95,9 @@ pub trait AlgorithmSettings: fmt::Debug + Canonical + Send + Sync {
 
     /// When it ends.
     fn rounds(&self) -> Rounds;
+
+    /// What the intervals of its posterior are worth where noise is added, by these settings.
+    fn intervals(&self) -> Intervals;
 
     /// Which Gaussians are served.
     fn covariance(&self) -> Covariance {
@@ -192,8 +195,13 @@ pub trait AlgorithmSettings: fmt::Debug + Canonical + Send + Sync {
     }
 
     /// What its settings should be for these public numbers, where a study leaves them out, with the reason for each.
-    fn derived(&self, _promise: Option<&Promise>, _public: &PublicNumbers) -> Vec<Derived> {
+    fn derived(&self, _method: &Method, _public: &PublicNumbers) -> Vec<Derived> {
         Vec::new()
+    }
+
+    /// Whether [`AlgorithmSettings::derived`] has a clip, so that a study may leave it out.
+    fn derives_clip(&self) -> bool {
+        false
     }
 
     /// The parts that carry it out.
@@ -287,19 +295,33 @@ impl Parts<'_> {
         Ok(Grid::new(self.terms.iter().map(|t| i32::from(t.shape.grid())).fold(SENDING, i32::max))?)
     }
 
-    /// Where releases come from, and the noise in them: every client, or the sum over all.
-    pub(crate) fn sources(&self) -> Vec<SourceTerms> {
+    /// Where releases come from, and the noise in them, for every opening and for what follows: every client, or the sum over
+    /// all.
+    pub(crate) fn sources_by_stage(&self) -> Vec<Vec<SourceTerms>> {
+        let stages = self.openings.first().map_or(0, Vec::len);
+        let opening = |k: usize| -> Vec<Terms> {
+            self.openings.iter().filter_map(|of| of.get(k)).map(|opening| opening.terms.clone()).collect()
+        };
+        let before = (0..stages).map(|k| self.sources_on(&opening(k)));
+        before.chain([self.sources_on(self.terms)]).collect()
+    }
+
+    /// The same on given terms of every client.
+    fn sources_on(&self, terms: &[Terms]) -> Vec<SourceTerms> {
         let one = |terms: &Terms, weight: f64, times: f64| {
             let (deviation, moment_bound) = (times * terms.noise_deviation(), terms.non_negative_bound());
             SourceTerms { weight, deviation, moment_bound }
         };
-        match (self.summing, self.terms.first()) {
-            (Summing::Nobody, _) => self.terms.iter().map(|t| one(t, t.weight, 1.0)).collect(),
+        match (self.summing, terms.first()) {
+            (Summing::Nobody, _) => terms.iter().map(|t| one(t, t.weight, 1.0)).collect(),
             (_, None) => Vec::new(),
-            (_, Some(first)) => vec![one(first, 1.0, self.summing.times(self.terms.len()).sqrt())],
+            (_, Some(first)) => vec![one(first, 1.0, self.summing.times(terms.len()).sqrt())],
         }
     }
 }
+
+/// `privacy = "none"`: a method without privacy, by name.
+pub const NO_PRIVACY: &str = "none";
 
 /// Keys that every method has, beside those of its algorithm.
 pub const METHOD_KEYS: &[Key] = &[
@@ -308,20 +330,25 @@ pub const METHOD_KEYS: &[Key] = &[
         .about("what the server asks and how it learns from the answers"),
     Key::new("schedule", ValueKind::Word(&["sequential", "synchronous", "asynchronous"]), "\"synchronous\"")
         .about("who is asked when")
-        .otherwise(Otherwise::Follows("the first that the algorithm goes with")),
+        .otherwise(Otherwise::Follows("the first that the algorithm goes with; with an aggregator, synchronous")),
     Key::new("rates", ValueKind::Word(&["equal", "inverse-rows"]), "\"equal\"")
         .about("how often clients come back in an asynchronous schedule")
         .otherwise(Otherwise::Word("equal")),
     Key::new(
         "privacy",
-        ValueKind::Table(PRIVACY_KEYS),
-        "{ unit = \"example\", adjacency = \"substitute\", epsilon = 1.0, delta = 1e-5, clip = 2.0 }",
+        ValueKind::Either(&[ValueKind::Table(PRIVACY_KEYS), ValueKind::Word(&[NO_PRIVACY])]),
+        "{ epsilon = 1.0, clip = 2.0 }",
     )
-    .about("what is promised to whom")
-    .optional(),
+    .about("what is promised to whom; \"none\" is a method without privacy in a study that has a [privacy] of its own")
+    .otherwise(Otherwise::Follows("[privacy] of the study; without one the method is non-private")),
 ];
 
 impl Method {
+    /// What the intervals of its posterior are worth: without a promise there is no noise to count.
+    pub fn intervals(&self) -> Intervals {
+        if self.promise.is_none() { Intervals::WithoutNoise } else { self.algorithm.intervals() }
+    }
+
     /// Reads and checks a `[[method]]`.
     ///
     /// What the method needs of a model is not checked yet: see [`Method::check_model`].
@@ -336,18 +363,23 @@ impl Method {
             found.retain(|conflict| conflict.key != former.key);
             found.push(former);
         }
+        // A promise needs an ε, unless a key that nobody knows was meant to be it.
+        let known = |name: &String| PRIVACY_KEYS.iter().any(|key| key.name == name);
+        if privacy.is_some_and(|privacy| !privacy.contains_key("epsilon") && privacy.keys().all(known)) {
+            found.extend(Keys::new(table, METHOD_KEYS).table("privacy", PRIVACY_KEYS).number("epsilon").err());
+        }
         if !found.is_empty() {
             return Err(found);
         }
         let one = |conflict: Conflict| vec![conflict];
         let keys = Keys::new(table, METHOD_KEYS);
-        let promise = match keys.has("privacy") {
+        let promise = match keys.is_table("privacy") {
             true => Some(Promise::read(&keys.table("privacy", PRIVACY_KEYS)).map_err(one)?),
             false => None,
         };
         let reading = Reading { keys, promise: promise.as_ref(), registry };
         let algorithm = resolve::algorithm(&reading, keys.word("algorithm").map_err(one)?).map_err(one)?;
-        let schedule = schedule(&keys, algorithm.as_ref()).map_err(one)?;
+        let schedule = schedule(&keys, algorithm.as_ref(), promise.as_ref()).map_err(one)?;
         let method = Self { name: keys.word("name").map_err(one)?.to_owned(), algorithm, schedule, promise };
         fits(&method, None).map_err(one)?;
         Ok(method)
@@ -400,7 +432,7 @@ impl Method {
         let batch = self.algorithm.releases(1).main.batch.goes_by_rows();
         let delta = promise.delta == DeltaRule::PowerOfTenBelowRows;
         let rates = self.schedule == Schedule::Asynchronous(Rates::InverseRows);
-        let summed = promise.aggregator != crate::settings::Aggregator::None;
+        let summed = promise.aggregator != Aggregator::None;
         private && (batch || delta || rates || self.algorithm.weighs_by_rows(summed))
     }
 
@@ -426,9 +458,18 @@ impl Serialize for Method {
     }
 }
 
-/// The schedule that the study names, or the first that the algorithm goes with.
-fn schedule(keys: &Keys<'_>, algorithm: &dyn AlgorithmSettings) -> Result<Schedule, Conflict> {
-    let usual = algorithm.descriptor().limits.schedules.values.first().map_or("sequential", |pacing| pacing.word());
+/// The schedule that the study names, or the first that the algorithm goes with: all at once where somebody adds up.
+fn schedule(
+    keys: &Keys<'_>,
+    algorithm: &dyn AlgorithmSettings,
+    promise: Option<&Promise>,
+) -> Result<Schedule, Conflict> {
+    let goes_with = algorithm.descriptor().limits.schedules.values;
+    let summed = promise.is_some_and(|promise| promise.aggregator != Aggregator::None);
+    let usual = match goes_with.first() {
+        _ if summed && goes_with.contains(&Pacing::Synchronous) => Pacing::Synchronous.word(),
+        first => first.map_or("sequential", |pacing| pacing.word()),
+    };
     let word = keys.maybe_word("schedule").unwrap_or(usual);
     if word != Pacing::Asynchronous.word() && keys.has("rates") {
         return Err(keys.conflict(

@@ -234,6 +234,7 @@ impl<'a> Costing<'a> {
         let delta = match self.promise.delta {
             DeltaRule::Fixed(delta) => delta,
             DeltaRule::PowerOfTenBelowRows => power_of_ten_below(rows)?,
+            DeltaRule::LeftOut => return Err(without_delta(self.promise.unit).into()),
         };
         let bound = self.bound(main.bound, sampling)?;
         Ok(ClientTerms { sampling, bound, delta, numbers: main.numbers.of(rows) })
@@ -247,7 +248,8 @@ impl<'a> Costing<'a> {
             (Bound::Clip, Some(Clip::TimesRate(bound))) => NormBound::new(bound.get() * sampling.rate())?,
             (Bound::Clip, None) => {
                 let what = "`clip`, the largest norm of one row's gradient or of a change, is missing";
-                return Err(Conflict::new("privacy", crate::describe::STRAY, what, "for example clip = 2.0").into());
+                let hint = "for example clip = 2.0; for models of xᵀθ it is derived where the schema is known";
+                return Err(Conflict::new("privacy", crate::describe::STRAY, what, hint).into());
             }
         })
     }
@@ -366,11 +368,26 @@ fn power_of_ten_below(rows: u64) -> Result<Delta, PrivacyError> {
     Delta::try_from(format!("1e-{zeros}").parse().unwrap_or(f64::NAN))
 }
 
+/// The refusal of a promise whose δ is left out where the number that it would follow from is not public.
+fn without_delta(unit: Unit) -> Conflict {
+    let (units, declared) = match unit {
+        Unit::Example => ("rows", "declared_rows = N in [data]"),
+        Unit::Person => ("persons", "declared_persons = N in [data]"),
+        Unit::Client => ("clients", "the clients"),
+    };
+    let what =
+        format!("`delta` is left out, and the number of {units}, from which it would follow, is not public here");
+    let hint =
+        format!("write delta = 1e-6 in privacy, well under one over the number of {units}; or declare {declared}");
+    Conflict::new("privacy", crate::describe::UNREADABLE, what, hint)
+}
+
 /// μ of the Gaussian mechanism that costs what a promise grants clients of these rows: what settings are derived from.
 pub(crate) fn gaussian_mu(promise: &Promise, rows: &[u64]) -> Option<f64> {
     let delta = match promise.delta {
         DeltaRule::Fixed(delta) => delta,
         DeltaRule::PowerOfTenBelowRows => power_of_ten_below(rows.iter().copied().min()?).ok()?,
+        DeltaRule::LeftOut => return None,
     };
     let plan_of = |z| Ok(vec![Event::gaussian(z, promise.adjacency, Steps::ONE)]);
     let z = calibrate::calibrate(&Pld, &plan_of, promise.epsilon, delta).ok()?;

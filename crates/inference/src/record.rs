@@ -2,8 +2,9 @@
 
 use crate::Gaussian;
 use crate::fit::Fit;
+use crate::recovery::Recovery;
 use crate::results::{CalibrationBin, ClientSpending, CurvePoint};
-use crate::score::Scores;
+use crate::score::{PredictiveChecks, Scores};
 use crate::warning::Warning;
 
 /// Scores on the held-out rows of one site.
@@ -46,6 +47,8 @@ pub struct Record {
     pub sites: Vec<SiteScores>,
     /// KL(q ‖ exact posterior), the mean of the last ten rounds; none where the posterior has no closed form.
     pub kl: Option<f64>,
+    /// The served posterior against the coefficients that labels were drawn with; none where nobody knows them.
+    pub recovery: Option<Recovery>,
     /// The served posterior.
     pub posterior: Gaussian,
     /// Draws of each chain, one after the other, warm-up included; empty where the method does not draw.
@@ -58,6 +61,8 @@ pub struct Record {
     pub intercepts: Vec<SiteIntercept>,
     /// Predicted against observed frequency.
     pub calibration: Vec<CalibrationBin>,
+    /// Predicted against observed outcomes in groups of held-out rows.
+    pub checks: PredictiveChecks,
     /// The largest noise multiplier of the clients; none without privacy.
     pub noise_multiplier: Option<f64>,
     /// The largest clipping bound of the clients; none without privacy.

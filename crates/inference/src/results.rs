@@ -1,8 +1,11 @@
 //! What a run leaves behind, in the stable shape of `results.json`.
 
+use crate::Intervals;
 use crate::comparison::Comparison;
+use crate::effects::Effects;
 use crate::fit::Fit;
-use crate::score::Scores;
+use crate::recovery::RecoveryResult;
+use crate::score::{PredictiveChecks, Scores};
 use crate::warning::Warning;
 use privacy::Unit;
 use serde::{Deserialize, Serialize};
@@ -134,6 +137,9 @@ pub struct MethodResult {
     /// has no closed form.
     #[serde(default)]
     pub kl: Option<Summary>,
+    /// How well it recovers the coefficients that labels were drawn with; none where nobody knows them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoveryResult>,
     /// Rounds of the schedule (mean over seeds).
     pub rounds: f64,
     /// Server-client exchanges, all clients together (mean over seeds).
@@ -164,8 +170,20 @@ pub struct MethodResult {
     pub curves: Vec<Curve>,
     /// The posterior of the first seed.
     pub posterior: Vec<Coefficient>,
-    /// Predicted against observed frequency on held-out rows, first seed. Empty for regression.
+    /// What the intervals of that posterior are worth: where they do not count the noise they are not shown. None of methods without a
+    /// posterior, and in results of a program that did not say so yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<Intervals>,
+    /// What the posterior of the first seed says about the columns, in the reader's units; none where it is not served or its
+    /// coefficients are no effects of columns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effects: Option<Effects>,
+    /// Predicted against observed frequency on held-out rows, of all seeds together. Empty for regression.
     pub calibration: Vec<CalibrationBin>,
+    /// Predicted against observed outcomes in groups of held-out rows, of all seeds together; none of results of a program that did
+    /// not make them yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<PredictiveChecks>,
     /// How the search for the optimum ended, of baselines that search for one: the longest of all seeds, converged if all have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fit: Option<Fit>,
@@ -177,6 +195,11 @@ impl MethodResult {
     /// Mean over seeds of the score by which methods are compared; not a number where nothing was scored.
     pub fn main_score(&self) -> f64 {
         self.scores.main().map_or(f64::NAN, |summary| summary.mean)
+    }
+
+    /// Why the intervals of its posterior are not shown; none where they are.
+    pub fn intervals_not_shown(&self) -> Option<&'static str> {
+        self.intervals.as_ref().and_then(Intervals::not_shown)
     }
 
     /// Whether other methods may be compared with this one: a baseline whose search for the optimum ended short of it says

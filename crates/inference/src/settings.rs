@@ -35,8 +35,9 @@
 mod local;
 mod promise;
 mod rounds;
+mod starting;
 
-pub use local::{Batching, Chart, Gradients, LOCAL_KEY, Local, Optimiser, WHOLE_KEY};
+pub use local::{Batching, Chart, DERIVED_LOCAL_KEY, Gradients, LOCAL_KEY, Local, Optimiser, WHOLE_KEY};
 pub use promise::{Aggregator, Claim, Clip, DeltaRule, Noise, PRIVACY_KEYS, Promise, SecureNoise, SecureSumSettings};
 pub use rounds::{DAMPING_KEY, MOST_ROUNDS_KEY, ROUNDS_KEY, Rounds};
 

@@ -15,7 +15,7 @@ use crate::method::Method;
 use crate::plan::Costs;
 use crate::record::{Observer, Record, SiteIntercept, SiteScores};
 use crate::results::CurvePoint;
-use crate::score::{calibration, on_the_way, scores, scores_at};
+use crate::score::{HeldOut, PredictiveChecks, calibration, on_the_way, scores, scores_at};
 use crate::spending::Spending;
 use crate::warning::public::{approaches, moves, of_plan};
 use crate::{Exact, Gaussian, Linear, Model, Prediction, Rows, RunError, Site, Terms, persons_at_one_site};
@@ -245,7 +245,9 @@ impl Simulation<'_> {
             scores: scores(&seen.predictions, self.test.outcomes()),
             sites: self.at_sites(&seen.predictions),
             kl: mean(&divergences),
+            recovery: None,
             calibration: calibration(&seen.predictions, self.test.outcomes()),
+            checks: self.checks(&seen.predictions),
             posterior: seen.posterior,
             chains: drawn.into_chains(),
             warm_up: self.method.algorithm.draws().map_or(0, |draws| draws.warm_up),
@@ -256,7 +258,7 @@ impl Simulation<'_> {
             spending: spent,
             fit: None,
             last_moves,
-            warnings: of_plan(self.method, &built.plan).iter().cloned().collect(),
+            warnings: of_plan(self.method, &built.plan).iter().cloned().chain(drive.warning()?).collect(),
         })
     }
 
@@ -296,6 +298,12 @@ impl Simulation<'_> {
         let (round, messages, epsilon) = (drive.rounds(), drive.messages(), spending.so_far(drive)?);
         let Against { kl, mean_error, variance_error } = seen.against;
         Ok(CurvePoint { round, messages, epsilon, scores, kl, mean_error, variance_error })
+    }
+
+    /// Predicted against observed outcomes, in tenths of all held-out rows and at the sites that own some.
+    pub(crate) fn checks(&self, predictions: &[Prediction]) -> PredictiveChecks {
+        let sites = self.sites.iter().map(|site| (site.name.as_str(), site.own.as_slice()));
+        PredictiveChecks::of(&HeldOut { predictions, outcomes: self.test.outcomes() }, sites)
     }
 
     /// Scores of the predictions of all held-out rows at each site that owns some of them.

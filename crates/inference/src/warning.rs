@@ -75,6 +75,9 @@ pub enum Code {
     /// Persons have several rows, and rows are protected one by one.
     #[serde(rename = "W013")]
     RepeatedPersons,
+    /// Some of the releases could not be read when they came, or not at all.
+    #[serde(rename = "W014")]
+    PartlyRead,
     /// δ is not under one over the number of rows.
     #[serde(rename = "S014")]
     LooseDelta,
@@ -85,7 +88,7 @@ pub enum Code {
 
 impl Code {
     /// All codes.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Earlier,
         Self::BehindConstant,
         Self::StillMoving,
@@ -100,6 +103,7 @@ impl Code {
         Self::PrivateRowCounts,
         Self::OffScale,
         Self::RepeatedPersons,
+        Self::PartlyRead,
         Self::LooseDelta,
         Self::NotConverged,
     ];
@@ -121,6 +125,7 @@ impl Code {
             Self::PrivateRowCounts => "W011",
             Self::OffScale => "W012",
             Self::RepeatedPersons => "W013",
+            Self::PartlyRead => "W014",
             Self::LooseDelta => "S014",
             Self::NotConverged => "S017",
         }
@@ -144,6 +149,7 @@ impl Code {
             | Self::LargeEpsilon
             | Self::TooManyRounds
             | Self::PrivateRowCounts
+            | Self::PartlyRead
             | Self::LooseDelta => WarningSource::Public,
         }
     }

@@ -59,7 +59,8 @@ fn whatever_is_charged_is_sent_noise_aware() {
                 let mean = (0..d).map(|_| pick(&[0.0, 1.0, -1e308, 1e308, 5e-324, 1e150])).collect();
                 let deviation = (0..d).map(|_| pick(&[1.0, 5e-324, 1e308, 1e-160, 1e160])).collect();
                 let curvature = pick(&[0.0, 1.0, 1e9, 5e-324]);
-                let about = if pick(&[0.0, 1.0]) == 0.0 { SumKind::Moments } else { SumKind::Residuals };
+                let kinds = [SumKind::Moments, SumKind::Residuals, SumKind::ResidualsOf(1), SumKind::ResidualsOf(250)];
+                let about = kinds[pick(&[0.0, 1.0, 2.0, 3.0]) as usize];
                 let exponents: Vec<i8> = (0..d).map(|_| pick(&[0.0, 127.0, -128.0, 60.0]) as i8).collect();
                 let scales = postcard::from_bytes(&postcard::to_allocvec(&exponents).unwrap()).unwrap();
                 let query =

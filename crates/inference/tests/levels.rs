@@ -1,14 +1,11 @@
 //! Noise-aware levels: every stage against the NumPy prototype, and coverage of the whole method on one design.
 
-use chacha20::ChaCha8Rng;
+use crate::common::levels::{Inputs, Study};
 use inference::algorithm::levels::{
-    CentredInputs, DRAWS, Effort, Evidence, FirstLook, InputBelief, InputDesign, InputSummary, LEVELS, LevelPlan,
-    LevelPoint, LevelReadout, NextLevel, PriorPrecision, PublicNumbers, SparseEntries, level_bound, second_look_bound,
-    solve,
+    CentredInputs, Effort, Evidence, FirstLook, InputBelief, InputDesign, InputSummary, LEVELS, LevelPlan,
+    LevelReadout, PriorPrecision, PublicNumbers, level_bound, second_look_bound, solve,
 };
-use inference::{Row, Rows};
 use privacy::Adjacency;
-use rand_core::{Rng, SeedableRng};
 use serde_json::Value;
 
 /// Numbers of the prototype, with their origin.
@@ -177,7 +174,7 @@ fn posteriors_are_those_of_the_prototype_for_the_same_draws() {
 #[test]
 fn draws_depend_on_the_seed_alone_and_sums_that_do_not_fit_are_refused() {
     let problem = Problem::all().remove(1);
-    let draws = |seed: u8| problem.belief.draws([seed; 32], 2).unwrap();
+    let draws = |seed: u8| problem.belief.draws([seed; 32], 2);
     assert!(draws(1) == draws(1) && draws(1) != draws(2));
     let mut evidence = Evidence::default();
     let mut sum = vec![1.0; problem.design.width() + 1];
@@ -188,125 +185,17 @@ fn draws_depend_on_the_seed_alone_and_sums_that_do_not_fit_are_refused() {
     assert!(InputBelief::new(&problem.summary, &problem.inputs, &sum, 1.0).is_none());
 }
 
-/// Uniform and normal numbers of a generator.
-struct Noise(ChaCha8Rng);
-
-impl Noise {
-    fn uniform(&mut self) -> f64 {
-        ((self.0.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * libm::log(self.uniform())).sqrt();
-        radius * libm::cos(2.0 * std::f64::consts::PI * self.uniform())
-    }
-}
-
-/// Inputs that follow each other with correlation .5, and labels drawn at these coefficients, the intercept's last.
-fn drawn_rows(theta: &[f64], count: usize, noise: &mut Noise) -> Rows {
-    let d = theta.len() - 1;
-    let mut rows = Rows::new(d + 1, d).unwrap();
-    for _ in 0..count {
-        let (mut numbers, mut before) = (Vec::with_capacity(d), noise.normal());
-        for _ in 0..d {
-            numbers.push(before);
-            before = 0.5 * before + 0.75_f64.sqrt() * noise.normal();
-        }
-        let ones = [d as u32];
-        let row = Row { numbers: &numbers, ones: &ones, outcome: 0.0 };
-        let probability = 1.0 / (1.0 + libm::exp(-row.dot(theta)));
-        let outcome = f64::from(u8::from(noise.uniform() < probability));
-        rows.push(Row { outcome, ..row }).unwrap();
-    }
-    rows
-}
-
-/// The method on rows in one place, with noise of its releases.
-struct Run<'a> {
-    rows: &'a Rows,
-    plan: LevelPlan,
-    design: &'a InputDesign,
-    mu: f64,
-    noise: Noise,
-}
-
-impl Run<'_> {
-    /// A sum over rows with noise, and the standard deviation of the noise.
-    fn release(
-        &mut self,
-        length: usize,
-        sensitivity: f64,
-        share: f64,
-        mut add: impl FnMut(&Row<'_>, &mut [f64]),
-    ) -> (Vec<f64>, f64) {
-        let mut sum = vec![0.0; length];
-        self.rows.iter().for_each(|row| add(&row, &mut sum));
-        let deviation = sensitivity / (self.mu * share.sqrt());
-        sum.iter_mut().for_each(|v| *v += deviation * self.noise.normal());
-        (sum, deviation)
-    }
-
-    fn belief(&mut self) -> (CentredInputs, InputBelief) {
-        let look = FirstLook::new(self.design, Adjacency::Substitute);
-        let (mut entries, bound) = (SparseEntries::default(), look.bound());
-        let sensitivity = bound.sensitivity(Adjacency::Substitute);
-        let (sum, deviation) = self.release(bound.length, sensitivity, self.plan.first_look, |row, sum| {
-            look.row(row, &mut entries);
-            entries.positions.iter().zip(&entries.values).for_each(|(p, v)| sum[*p as usize] += v);
-        });
-        let summary = look.read(&sum, deviation, self.rows.len() as f64).unwrap();
-        let (inputs, bound) = (summary.centred(), second_look_bound(self.design));
-        let mut y = vec![0.0; inputs.width()];
-        let sensitivity = bound.sensitivity(Adjacency::Substitute);
-        let (sum, deviation) = self.release(bound.length, sensitivity, self.plan.second_look, |row, sum| {
-            inputs.second_look_row(row, &mut y);
-            let mut entries = sum.iter_mut();
-            for i in 0..y.len() {
-                for (j, entry) in (0..=i).zip(&mut entries) {
-                    *entry += if i == j { 1.0 } else { std::f64::consts::SQRT_2 } * y[i] * y[j];
-                }
-            }
-        });
-        let belief = InputBelief::new(&summary, &inputs, &sum, deviation).unwrap();
-        (inputs, belief)
-    }
-
-    fn level(&mut self, inputs: &CentredInputs, next: &NextLevel, level: usize) -> (Vec<f64>, f64) {
-        let (bound, theta) = (level_bound(self.design), inputs.uncentred(&next.point));
-        let at = LevelPoint { inputs, theta: &theta, clip: inputs.clip(level) };
-        let mut vector = vec![0.0; bound.length];
-        let sensitivity = bound.sensitivity(Adjacency::Substitute);
-        self.release(bound.length, sensitivity, self.plan.levels[level], |row, sum| {
-            at.row(row, &mut vector);
-            sum.iter_mut().zip(&vector).for_each(|(sum, v)| *sum += v);
-        })
-    }
-}
-
 /// 20 data sets of 5,000 rows and 5 inputs at ε = 1 (μ = .268 at δ = 1e-5), coefficients drawn from the prior.
 ///
 /// Of 120 intervals 90 % hold the true coefficient if they are right; the band is wider than three standard errors.
 #[test]
 fn nine_in_ten_intervals_hold_the_coefficient() {
-    let (design, mut held, mut squares) = (InputDesign::new(5, vec![], vec![]).unwrap(), 0, 0.0);
-    let public = PublicNumbers { rows: 5000.0, sources: 1.0, mu: 0.268 };
+    let study = Study { epsilon: 1.0, ..Study::of(Inputs::Correlated(0.5), 5000, 5) };
+    let (mut held, mut squares) = (0, 0.0);
     for replicate in 0..20 {
-        let mut noise = Noise(ChaCha8Rng::from_seed([replicate; 32]));
-        let theta: Vec<f64> = (0..6).map(|_| 0.5 * noise.normal()).collect();
-        let rows = drawn_rows(&theta, 5000, &mut noise);
-        let plan = LevelPlan::with_first(LevelPlan::first_of(&design, public));
-        let mut run = Run { rows: &rows, plan, design: &design, mu: public.mu, noise };
-        let (inputs, belief) = run.belief();
-        let readout = LevelReadout { design: &design, inputs: &inputs, belief: &belief, prior: &[4.0; 6] };
-        let (mut evidence, mut next) = (Evidence::default(), readout.start());
-        for level in 0..LEVELS {
-            let (sum, deviation) = run.level(&inputs, &next, level);
-            evidence.add(&inputs, 5000.0, &next.point, &sum, deviation).unwrap();
-            next = readout.advance(&evidence, &next).unwrap().0;
-        }
-        let draws = belief.draws([replicate; 32], DRAWS).unwrap();
-        let (posterior, _) = readout.posteriors(&evidence, &next.point, &draws).unwrap();
-        for (j, truth) in theta.iter().enumerate() {
+        let made = study.made([replicate; 32]);
+        let posterior = made.run(&study).posterior(&[replicate; 32]).unwrap();
+        for (j, truth) in made.theta.iter().enumerate() {
             let off = posterior.mean[j] - truth;
             held += usize::from(off.abs() < 1.645 * posterior.covariance[j * (j + 3) / 2].sqrt());
             squares += off * off / 120.0;

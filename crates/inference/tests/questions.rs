@@ -57,6 +57,31 @@ fn wrong_steps(right: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     }
 }
 
+/// Questions that noise-aware inference never asks.
+fn wrong_noise_aware(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let q: LevelQuestion = postcard::from_bytes(right).unwrap();
+    let of = |q: LevelQuestion| postcard::to_allocvec(&q).unwrap();
+    let mut all = vec![
+        ("cut off", right[..right.len() - 1].to_vec()),
+        ("a mean too short", of(LevelQuestion { mean: q.mean[1..].to_vec(), ..q.clone() })),
+        ("not a number", of(LevelQuestion { mean: with(&q.mean, 2, f64::NAN), ..q.clone() })),
+        ("negative deviation", of(LevelQuestion { deviation: with(&q.deviation, 0, -1.0), ..q.clone() })),
+        ("curvature that is not a number", of(LevelQuestion { curvature: f64::NAN, ..q.clone() })),
+        ("negative curvature", of(LevelQuestion { curvature: -1.0, ..q.clone() })),
+        ("huge curvature", of(LevelQuestion { curvature: 1e300, ..q.clone() })),
+        ("scales too few", of(LevelQuestion { scales: postcard::from_bytes(&[1, 0]).unwrap(), ..q.clone() })),
+    ];
+    if method.name.contains("every round") || method.name.contains("softmax") {
+        all.push(("moments that the rule has not", of(LevelQuestion { about: SumKind::Moments, ..q.clone() })));
+    }
+    let other = match method.name.contains("weighted") {
+        true => [SumKind::Residuals, SumKind::ResidualsOf(0), SumKind::ResidualsOf(250)],
+        false => [SumKind::ResidualsOf(0), SumKind::ResidualsOf(1), SumKind::ResidualsOf(250)],
+    };
+    all.extend(other.map(|about| ("a round of another budget", of(LevelQuestion { about, ..q.clone() }))));
+    all
+}
+
 /// Questions that a method never asks: cut off, too long, of another dimension, not finite, against their own law.
 fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let mut all = vec![("a byte too many", [right, &[0]].concat())];
@@ -93,23 +118,7 @@ fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)
                 ("tiny precision", of_numbers(&with(&q, q.len() - 1, -1e-100))),
             ]);
         }
-        "noise-aware" => {
-            let q: LevelQuestion = postcard::from_bytes(right).unwrap();
-            let of = |q: LevelQuestion| postcard::to_allocvec(&q).unwrap();
-            all.extend([
-                ("cut off", right[..right.len() - 1].to_vec()),
-                ("a mean too short", of(LevelQuestion { mean: q.mean[1..].to_vec(), ..q.clone() })),
-                ("not a number", of(LevelQuestion { mean: with(&q.mean, 2, f64::NAN), ..q.clone() })),
-                ("negative deviation", of(LevelQuestion { deviation: with(&q.deviation, 0, -1.0), ..q.clone() })),
-                ("curvature that is not a number", of(LevelQuestion { curvature: f64::NAN, ..q.clone() })),
-                ("negative curvature", of(LevelQuestion { curvature: -1.0, ..q.clone() })),
-                ("huge curvature", of(LevelQuestion { curvature: 1e300, ..q.clone() })),
-                ("scales too few", of(LevelQuestion { scales: postcard::from_bytes(&[1, 0]).unwrap(), ..q.clone() })),
-            ]);
-            if method.name.contains("every round") || method.name.contains("softmax") {
-                all.push(("moments that the rule has not", of(LevelQuestion { about: SumKind::Moments, ..q })));
-            }
-        }
+        "noise-aware" => all.extend(wrong_noise_aware(method, right)),
         "noise-aware-levels" => all.extend(wrong_levels()),
         "chain" => all.extend(wrong_steps(right)),
         _ => {

@@ -13,7 +13,7 @@ use crate::method::{AlgorithmSettings, Description, Method, Parts};
 use crate::release::{Clipped, Releases};
 use crate::settings::{Covariance, Damping, Repair, Rounds};
 use crate::solve::{Kept, LocalSolve, Problem, Task};
-use crate::{ClientView, RunError, Total};
+use crate::{ClientView, Intervals, RunError, Total};
 use privacy::{Gate, Grid, GridVector, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::Serialize;
 use std::sync::Arc;
@@ -121,6 +121,10 @@ impl AlgorithmSettings for CommitteeSettings {
             local: self.solver.describe_local(),
             readout: repair_words(self.repair),
         }
+    }
+
+    fn intervals(&self) -> Intervals {
+        Intervals::IgnoreNoise
     }
 
     fn rounds(&self) -> Rounds {

@@ -4,6 +4,7 @@
 //! [`Released`] value when it is decoded, because it was made from released values by the server.
 
 use super::{Algorithm, Answers, Natural};
+use crate::warning::Warning;
 use crate::{ClientView, RunError, Stage, Total};
 use privacy::{Gate, GridVector, Outgoing, Released};
 use serde::Serialize;
@@ -47,6 +48,8 @@ pub trait Protocol: Send + Sync {
     fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError>;
     /// The variance of the outcome around its mean, where the method learns it.
     fn outcome_variance(&self, state: &[u8]) -> Result<Option<f64>, RunError>;
+    /// What is to be warned of in what is served, from released values alone.
+    fn warning(&self, state: &[u8]) -> Result<Option<Warning>, RunError>;
     /// How many draws there are so far, and the last of them, where the method draws.
     fn last_draw(&self, state: &[u8]) -> Result<Option<(u64, Vec<f64>)>, RunError>;
     /// What a client has learnt for itself, if the method lets it.
@@ -134,6 +137,10 @@ impl<A: Algorithm> Protocol for A {
 
     fn outcome_variance(&self, state: &[u8]) -> Result<Option<f64>, RunError> {
         Ok(Algorithm::outcome_variance(self, &decode(state, "a state")?))
+    }
+
+    fn warning(&self, state: &[u8]) -> Result<Option<Warning>, RunError> {
+        Ok(Algorithm::warning(self, &decode(state, "a state")?))
     }
 
     fn last_draw(&self, state: &[u8]) -> Result<Option<(u64, Vec<f64>)>, RunError> {

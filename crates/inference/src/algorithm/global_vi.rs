@@ -7,15 +7,16 @@
 use super::pvi::GAUSSIAN;
 use super::{Algorithm, Answer, Answers, Protocol, Step, unlike};
 use crate::describe::{
-    ANY_UNIT, Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Otherwise, PRIVACY_OR_NOT, ValueKind,
+    ANY_UNIT, Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Otherwise, PRIVACY_OR_NOT, Reading, ValueKind,
 };
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
 use crate::model::{Point, Scratch, seed_of};
 use crate::optimiser::{Descent, is_within_limits, kl_gradient};
+use crate::public::{Derived, PublicNumbers};
 use crate::release::{Bound, Clipped, Numbers, Release, Releases};
-use crate::settings::{LOCAL_KEY, Local, MOST_ROUNDS_KEY, ROUNDS_KEY, Rounds};
+use crate::settings::{DERIVED_LOCAL_KEY, Local, MOST_ROUNDS_KEY, Promise, ROUNDS_KEY, Rounds};
 use crate::solve::Problem;
-use crate::{ClientView, Gaussian, RunError, Terms, Total, UnitBatch};
+use crate::{ClientView, Gaussian, Intervals, RunError, Terms, Total, UnitBatch};
 use privacy::{Bounded, Gate, Grain, GridVector, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -59,23 +60,53 @@ pub(super) const GRADIENT_KEY: Key =
 
 /// `local`, of which a round makes one step.
 pub(super) const STEP_KEY: Key =
-    Key { example: "{ rate = 0.05, optimiser = \"adam\", learning_rate = 0.05 }", ..LOCAL_KEY };
+    Key { example: "{ rate = 0.05, optimiser = \"adam\", learning_rate = 0.05 }", ..DERIVED_LOCAL_KEY };
 
 /// `algorithm = "global-vi"`
 pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     name: "global-vi",
     also: &["vi", "dp-vi", "dpvi"],
     about: "Global VI: clients send clipped gradients, and one optimiser at the server moves q (Jälkö et al. 2017).",
-    keys: &[GRADIENT_KEY, STEP_KEY, ROUNDS_KEY, MOST_ROUNDS_KEY],
+    keys: &[GRADIENT_KEY, STEP_KEY, STEPS_KEY, MOST_ROUNDS_KEY],
     limits: Limits { units: ANY_UNIT, needs: &[GAUSSIAN], site_intercept: false, ..Limits::NONE },
     read: |reading| {
         check_solver(reading)?;
-        Ok(Arc::new(GlobalViSettings { local: Local::read(&reading.keys)?, rounds: Rounds::read(&reading.keys)? }))
+        let (local, rounds) = starting(reading)?;
+        Ok(Arc::new(GlobalViSettings { local, rounds }))
     },
 };
 
+/// Rounds where a study leaves them out.
+const ROUNDS: u64 = 500;
+
+/// `rounds`, each of them one step.
+pub(super) const STEPS_KEY: Key = ROUNDS_KEY.otherwise(Otherwise::Follows("500 with privacy; required without"));
+
+/// `local` and `rounds`, with starting values where privacy is promised.
+pub(super) fn starting(reading: &Reading<'_>) -> Result<(Local, Rounds), Conflict> {
+    let private = reading.promise.is_some();
+    let local = Local::read_or(&reading.keys, private.then(|| Local::starting(1, false)))?;
+    Ok((local, Rounds::read_or(&reading.keys, private.then_some(ROUNDS))?))
+}
+
+/// x from which on bias of the clip costs more than its noise.
+const MUCH_INFORMATION: f64 = 20_000.0;
+
+/// Settings of global VI for public numbers. Rules of thumb from heart and Adult (`docs/explanation/settings.md`).
+pub(super) fn derived(local: &Local, promise: Option<&Promise>, public: &PublicNumbers) -> Vec<Derived> {
+    let Some(promise) = promise else { return Vec::new() };
+    let x = public.information(promise);
+    let clip = match x >= MUCH_INFORMATION {
+        true => public.clip(1.0, &format!("; rows · ε / √sources is {x:.0}, at least {MUCH_INFORMATION}")),
+        false => public.clip(0.5, ", and a residual is about a half"),
+    };
+    let rounds =
+        Derived::new("rounds", ROUNDS as i64, "many small steps: the noise of a step is averaged by those that follow");
+    clip.into_iter().chain([rounds]).chain(local.derived(&Local::starting(1, false), public)).collect()
+}
+
 /// Refuses a stated solver that does not agree with the promise.
-pub(super) fn check_solver(reading: &crate::describe::Reading<'_>) -> Result<(), Conflict> {
+pub(super) fn check_solver(reading: &Reading<'_>) -> Result<(), Conflict> {
     let expected = if reading.promise.is_some() { "dp-optimisation" } else { "clear" };
     match reading.keys.maybe_word("solver") {
         Some(stated) if stated != expected => {
@@ -122,6 +153,10 @@ impl AlgorithmSettings for GlobalViSettings {
         Description { algorithm: "global VI, optimiser at the server".into(), local, ..Description::default() }
     }
 
+    fn intervals(&self) -> Intervals {
+        Intervals::IgnoreNoise
+    }
+
     fn rounds(&self) -> Rounds {
         self.rounds
     }
@@ -139,6 +174,14 @@ impl AlgorithmSettings for GlobalViSettings {
     }
 
     fn clips_rows(&self) -> bool {
+        true
+    }
+
+    fn derived(&self, method: &Method, public: &PublicNumbers) -> Vec<Derived> {
+        derived(&self.local, method.promise.as_ref(), public)
+    }
+
+    fn derives_clip(&self) -> bool {
         true
     }
 

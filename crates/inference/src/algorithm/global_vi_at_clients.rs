@@ -1,17 +1,19 @@
 //! Global variational inference with an optimiser at every client: a client sends the step that it would take itself.
 
 use super::global_vi::{
-    GRADIENT_KEY, GlobalPoint, STEP_KEY, check_local, check_solver, gradients, is_answerable, sum_of_gradients,
+    GRADIENT_KEY, GlobalPoint, STEP_KEY, STEPS_KEY, check_local, check_solver, derived, gradients, is_answerable,
+    starting, sum_of_gradients,
 };
 use super::pvi::GAUSSIAN;
 use super::{Algorithm, Answer, Answers, Protocol, Step, misfit};
 use crate::describe::{ANY_UNIT, Allowed, Conflict, Descriptor, Limits, TrustedParty};
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
 use crate::optimiser::{Descent, OptimiserState, kl_gradient};
+use crate::public::{Derived, PublicNumbers};
 use crate::release::Releases;
-use crate::settings::{DAMPING_KEY, Damping, Local, MOST_ROUNDS_KEY, ROUNDS_KEY, Rounds};
+use crate::settings::{DAMPING_KEY, Damping, Local, MOST_ROUNDS_KEY, Rounds};
 use crate::solve::{Prior, Problem};
-use crate::{ClientView, Gaussian, RunError, Total};
+use crate::{ClientView, Gaussian, Intervals, RunError, Total};
 use privacy::{Gate, Grid, GridVector, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::Serialize;
 use std::sync::Arc;
@@ -95,7 +97,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     name: "global-vi-at-clients",
     also: &["fedsgd"],
     about: "Global VI with an optimiser at every client, which sends its steps (Sharma et al. 2019).",
-    keys: &[GRADIENT_KEY, STEP_KEY, ROUNDS_KEY, MOST_ROUNDS_KEY, DAMPING_KEY],
+    keys: &[GRADIENT_KEY, STEP_KEY, STEPS_KEY, MOST_ROUNDS_KEY, DAMPING_KEY],
     limits: Limits {
         trust: Allowed {
             values: &[TrustedParty::Nobody],
@@ -108,7 +110,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     },
     read: |reading| {
         check_solver(reading)?;
-        let (local, rounds) = (Local::read(&reading.keys)?, Rounds::read(&reading.keys)?);
+        let (local, rounds) = starting(reading)?;
         Ok(Arc::new(GlobalViAtClientsSettings { local, rounds, damping: Damping::read(&reading.keys, None)? }))
     },
 };
@@ -131,6 +133,10 @@ impl AlgorithmSettings for GlobalViAtClientsSettings {
         }
     }
 
+    fn intervals(&self) -> Intervals {
+        Intervals::IgnoreNoise
+    }
+
     fn rounds(&self) -> Rounds {
         self.rounds
     }
@@ -141,6 +147,14 @@ impl AlgorithmSettings for GlobalViAtClientsSettings {
 
     fn check(&self, _: &Method) -> Result<(), Conflict> {
         check_local(&self.local)
+    }
+
+    fn derived(&self, method: &Method, public: &PublicNumbers) -> Vec<Derived> {
+        derived(&self.local, method.promise.as_ref(), public)
+    }
+
+    fn derives_clip(&self) -> bool {
+        true
     }
 
     /// N/L goes by the declared rows of all clients.

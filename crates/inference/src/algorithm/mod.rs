@@ -61,7 +61,8 @@ pub use global_vi::{GlobalVi, GlobalViSettings};
 pub use global_vi_at_clients::{GlobalViAtClients, GlobalViAtClientsSettings};
 pub use home::{Natural, SiteProblem};
 pub use noise_aware::{
-    Curvature, LevelQuestion, NoiseAware, NoiseAwareConstants, NoiseAwareSettings, NoiseAwareState, SumKind,
+    Curvature, LevelQuestion, NoiseAware, NoiseAwareConstants, NoiseAwareSettings, NoiseAwareState, RoundBudget,
+    SumKind,
 };
 pub use own::InterceptState;
 pub use pvi::{Cavity, Pvi, PviSettings, PviState, Remembered};
@@ -72,6 +73,7 @@ pub use statistics::{Statistics, StatisticsReading, StatisticsSettings, Statisti
 pub use wander::StepNoise;
 
 use crate::solve::{Kept, Solved};
+use crate::warning::Warning;
 use crate::{ClientView, RunError, Stage, Terms, Total};
 use privacy::{Gate, GridVector, Outgoing, PrivacyError, Released, StudyConstant};
 use serde::Serialize;
@@ -161,6 +163,11 @@ pub trait Algorithm: Send + Sync {
 
     /// The variance of the outcome around its mean, where the method learns it too.
     fn outcome_variance(&self, _state: &Self::State) -> Option<f64> {
+        None
+    }
+
+    /// What is to be warned of in what is served, from released values alone.
+    fn warning(&self, _state: &Self::State) -> Option<Warning> {
         None
     }
 

@@ -1,7 +1,9 @@
 //! Noise-aware PVI: every release is read as an observation of a sum, with noise of known variance.
 
+mod budget;
 mod settings;
 
+pub use budget::RoundBudget;
 pub(crate) use settings::DESCRIPTOR;
 pub use settings::{Curvature, NoiseAwareConstants, NoiseAwareSettings};
 
@@ -13,7 +15,7 @@ use super::source::{Hearing, ReleaseSource, SourceTerms, precision, told};
 use super::{Algorithm, Answer, Answers, Step, misfit, unlike};
 use crate::model::{Point, Scratch, seed_of};
 use crate::solve::Problem;
-use crate::{ClientView, RunError, Total, UnitBatch};
+use crate::{ClientView, RunError, Stage, Total, UnitBatch};
 use privacy::{Adjacency, Bounded, Gate, GridVector, Outgoing, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 
@@ -39,8 +41,9 @@ pub struct NoiseAware {
     pub kept: f64,
     /// Serve the mean of so many last readouts.
     pub average: usize,
-    /// Who releases: every client, or the sum over all.
-    pub sources: Vec<SourceTerms>,
+    /// Who releases, every client or the sum over all, and with what noise: one entry for all rounds, or one for each stage of a
+    /// budget that differs by rounds (the looks at second moments, then round by round).
+    pub stages: Vec<Vec<SourceTerms>>,
     /// Declared rows of all clients; persons, where these are the unit.
     pub rows: f64,
     /// Where persons are the unit: the place of the intercept, if there is one, whose second moment is the number of rows.
@@ -53,6 +56,8 @@ pub struct NoiseAwareState {
     sources: Vec<ReleaseSource>,
     /// Releases so far.
     seen: u64,
+    /// Rounds so far, where the noise differs by rounds; else 0.
+    rounds: u64,
     /// Served natural parameters, the newest last.
     served: Vec<Vec<f64>>,
     scales: Whitening,
@@ -83,6 +88,18 @@ pub enum SumKind {
     Moments,
     /// Residuals, and with the curvature rule of every round also precisions.
     Residuals,
+    /// Residuals of this round, counted from 1, where every round has a noise of its own.
+    ResidualsOf(u8),
+}
+
+impl SumKind {
+    /// The stage whose noise the answers have.
+    fn stage(self) -> usize {
+        match self {
+            Self::Moments | Self::Residuals => 0,
+            Self::ResidualsOf(round) => usize::from(round),
+        }
+    }
 }
 
 impl NoiseAware {
@@ -90,9 +107,39 @@ impl NoiseAware {
         self.problem.family.dimension()
     }
 
-    fn about(&self, state: &NoiseAwareState) -> SumKind {
+    /// Who releases the second moments, and with what noise; the same for all rounds where the budget is even.
+    fn sources(&self) -> &[SourceTerms] {
+        self.at(0)
+    }
+
+    /// Who releases in a stage, and with what noise.
+    fn at(&self, stage: usize) -> &[SourceTerms] {
+        self.stages.get(stage).or(self.stages.last()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether every round has a noise of its own.
+    fn is_staged(&self) -> bool {
+        self.stages.len() > 1
+    }
+
+    /// The stage of the next round. An even budget has one.
+    fn stage_of(&self, state: &NoiseAwareState) -> usize {
         match self.settings.curvature {
-            Curvature::Moments { looks, .. } if state.seen < u64::from(looks) * self.sources.len() as u64 => {
+            Curvature::Moments { looks, .. } if self.is_staged() => {
+                let past = (state.rounds + 1).saturating_sub(u64::from(looks));
+                usize::try_from(past).unwrap_or(usize::MAX).min(self.stages.len() - 1)
+            }
+            _ => 0,
+        }
+    }
+
+    fn about(&self, state: &NoiseAwareState) -> SumKind {
+        if self.is_staged() {
+            let stage = u8::try_from(self.stage_of(state)).unwrap_or(u8::MAX);
+            return if stage == 0 { SumKind::Moments } else { SumKind::ResidualsOf(stage) };
+        }
+        match self.settings.curvature {
+            Curvature::Moments { looks, .. } if state.seen < u64::from(looks) * self.sources().len() as u64 => {
                 SumKind::Moments
             }
             _ => SumKind::Residuals,
@@ -107,7 +154,7 @@ impl NoiseAware {
     }
 
     fn told(&self, state: &NoiseAwareState) -> (Vec<f64>, f64) {
-        told(state.sources.iter().zip(&self.sources), self.dimension(), self.settings.curvature)
+        told(state.sources.iter().zip(self.sources()), self.dimension(), self.settings.curvature)
     }
 
     /// What a precision is of what was told of it: the mean curvature of second moments, else 1.
@@ -138,7 +185,8 @@ impl NoiseAware {
         pull: &[f64],
     ) -> Result<(), RunError> {
         let values = release.values();
-        let (Some(source), Some(terms)) = (state.sources.get_mut(from), self.sources.get(from)) else {
+        let at = self.at(about.stage());
+        let (Some(source), Some(terms)) = (state.sources.get_mut(from), at.get(from)) else {
             return Err(misfit());
         };
         if values.len() != self.settings.release(self.problem.family.dimension()).numbers.of(0) {
@@ -149,10 +197,10 @@ impl NoiseAware {
         Ok(())
     }
 
-    /// What a site needs to know of its own intercept.
-    fn at_home_of(&self, client: usize) -> Option<InterceptConstants> {
-        let (home, terms) = (self.home.clone()?, *self.sources.get(client)?);
-        Some(InterceptConstants { home, settings: self.settings, kept: self.kept, terms })
+    /// What a site needs to know of its own intercept, where it answers in this stage.
+    fn at_home_of(&self, client: usize, stage: usize) -> Option<InterceptConstants> {
+        let (home, looks, terms) = (self.home.clone()?, *self.sources().get(client)?, *self.at(stage).get(client)?);
+        Some(InterceptConstants { home, settings: self.settings, kept: self.kept, looks, terms })
     }
 
     /// The sum over all rows, clipped unit by unit, that a question asks for.
@@ -203,8 +251,9 @@ impl Algorithm for NoiseAware {
 
     fn start(&self) -> NoiseAwareState {
         NoiseAwareState {
-            sources: vec![ReleaseSource::silent(self.dimension()); self.sources.len()],
+            sources: vec![ReleaseSource::silent(self.dimension()); self.sources().len()],
             seen: 0,
+            rounds: 0,
             served: vec![self.problem.prior.0.clone()],
             scales: Whitening::none(self.dimension()),
         }
@@ -227,7 +276,11 @@ impl Algorithm for NoiseAware {
         self.settings.release(d + own).check(seat)?;
         let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
         let spread = query.deviation.len() == d && query.deviation.iter().all(|s| s.is_finite() && *s > 0.0);
-        let about = query.about == SumKind::Residuals || matches!(self.settings.curvature, Curvature::Moments { .. });
+        let about = match query.about {
+            SumKind::Moments => matches!(self.settings.curvature, Curvature::Moments { .. }),
+            SumKind::Residuals => !self.is_staged(),
+            SumKind::ResidualsOf(round) => (1..self.stages.len()).contains(&usize::from(round)),
+        };
         let curved = (0.0..=MOST_CURVATURE).contains(&query.curvature);
         if memory.as_ref().is_some_and(|own| !own.get().is_sound()) {
             return Err(PrivacyError::Diverged);
@@ -237,6 +290,13 @@ impl Algorithm for NoiseAware {
             .ok_or_else(|| unlike("a finite mean, a positive deviation and a scale of each parameter"))
     }
 
+    /// By the question where the noise differs by rounds; an even budget has no stages.
+    fn stage(&self, query: &LevelQuestion) -> Option<Stage> {
+        let stage = query.about.stage();
+        let opening = u8::try_from(stage).ok().filter(|_| stage + 1 < self.stages.len());
+        self.is_staged().then_some(opening.map_or(Stage::Main, Stage::Opening))
+    }
+
     fn answer(
         &self,
         query: &Released<LevelQuestion>,
@@ -244,7 +304,7 @@ impl Algorithm for NoiseAware {
         seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Answer<Self::Memory>, PrivacyError> {
-        let Some(home) = self.at_home_of(seat.index) else {
+        let Some(home) = self.at_home_of(seat.index, query.get().about.stage()) else {
             let sum = self.sum(&self.problem, query.get(), seat, gate)?;
             return Ok(Answer { outgoing: gate.send(&sum)?, draft: None });
         };
@@ -273,6 +333,7 @@ impl Algorithm for NoiseAware {
             self.take(&mut state, about, *source, release, &pull)?;
             state.seen += 1;
         }
+        state.rounds += u64::from(self.is_staged());
         self.serve(&mut state);
         // A receipt says that an answer was kept, and nothing else.
         let applied = sums.iter().map(|(_, release)| Total::zeros(0, release.grid())).collect();
@@ -280,7 +341,7 @@ impl Algorithm for NoiseAware {
     }
 
     fn fits(&self, _: &NoiseAwareState, client: usize, answer: &GridVector) -> bool {
-        client < self.sources.len() && answer.units().len() == self.settings.release(self.dimension()).numbers.of(0)
+        client < self.sources().len() && answer.units().len() == self.settings.release(self.dimension()).numbers.of(0)
     }
 
     fn settle(&self, draft: Self::Memory, _: &Released<Total>) -> Result<Self::Memory, PrivacyError> {
@@ -292,7 +353,7 @@ impl Algorithm for NoiseAware {
     }
 
     fn at_home(&self, client: usize, memory: &Self::Memory) -> Option<Natural> {
-        let home = self.at_home_of(client)?;
+        let home = self.at_home_of(client, 0)?;
         Some(memory.as_ref().map_or_else(|| home.home.prior(), |own| own.get().natural(&home)))
     }
 }
@@ -314,7 +375,7 @@ mod tests {
             settings: NoiseAwareConstants { curvature, whitening: 0.5, floor: 0.05, caution: 1.0 },
             kept: 0.25,
             average: 1,
-            sources: sources.iter().map(source).collect(),
+            stages: vec![sources.iter().map(source).collect()],
             rows: 100.0,
             counts_rows: None,
         }

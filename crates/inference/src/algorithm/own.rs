@@ -24,7 +24,9 @@ pub(super) struct InterceptConstants {
     pub(super) settings: Settings,
     /// ρ.
     pub(super) kept: f64,
-    /// As the server knows the site's releases.
+    /// As the server knows the site's releases of second moments.
+    pub(super) looks: SourceTerms,
+    /// As the server knows the site's releases of this round.
     pub(super) terms: SourceTerms,
 }
 
@@ -93,7 +95,7 @@ impl InterceptState {
 
     /// Λ̂ of the own coordinate.
     fn precision(&self, home: &InterceptConstants) -> f64 {
-        let told = told([(&self.source, &home.terms)].into_iter(), 1, home.settings.curvature);
+        let told = told([(&self.source, &home.looks)].into_iter(), 1, home.settings.curvature);
         precision(told, self.curvature).first().copied().unwrap_or(0.0)
     }
 

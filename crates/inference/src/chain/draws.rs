@@ -5,6 +5,15 @@ use chacha20::ChaCha8Rng;
 use rand_core::SeedableRng;
 use std::collections::BTreeSet;
 
+/// Chains of draws, and draws in each, from a posterior that is a Gaussian.
+const CHAINS: usize = 4;
+/// See [`CHAINS`].
+const ITERATIONS: usize = 1000;
+/// Fewest draws in a chain that diagnostics can be made of.
+const LEAST_ITERATIONS: usize = 8;
+/// Most numbers in one chain: draws of a network are fewer.
+const MOST_NUMBERS: usize = 1 << 20;
+
 /// Draws of named parameters from one or more chains of equal length.
 ///
 /// A state of a private chain has passed a gate before anybody sees it, so all that is in here is public. What looks at
@@ -75,6 +84,16 @@ impl Draws {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let chain = |rng: &mut ChaCha8Rng| (0..iterations).flat_map(|_| q.sample(rng)).collect();
         Self::new(names, (0..chains).map(|_| chain(&mut rng)).collect())
+    }
+
+    /// Independent draws from a Gaussian posterior, as many as a reader of draws expects: four chains of 1000, or of fewer where
+    /// there are very many parameters. A function of the seed.
+    ///
+    /// # Errors
+    /// As [`Draws::new`].
+    pub fn of_posterior(names: Vec<String>, q: &Gaussian, seed: u64) -> Result<Self, RunError> {
+        let iterations = ITERATIONS.min(MOST_NUMBERS / q.dimension().max(1)).max(LEAST_ITERATIONS);
+        Self::of_gaussian(names, q, (CHAINS, iterations), seed)
     }
 
     /// Names of the parameters, in the order of a row.

@@ -43,12 +43,14 @@
 //! ```
 
 mod draw;
+mod drawn_labels;
 mod encode;
 mod federation;
 mod inputs;
 mod keys;
 mod layout;
 mod line;
+mod logistic;
 mod nearest;
 mod partition;
 mod rows;
@@ -59,15 +61,17 @@ mod synthetic;
 mod table;
 mod units;
 
+pub use drawn_labels::drawn_coefficients;
 pub use encode::RowReading;
 pub use federation::{Federation, Site, persons_at_one_site};
 pub use inputs::read_inputs;
 pub use keys::{PersonKey, RecordId, RowKeys};
 pub use layout::InputLayout;
+pub use logistic::{Design, DrawnLogistic, NUMBER_BOUNDS, SyntheticLogistic};
 pub use nearest::nearest;
 pub use partition::{Dealt, Partition, Skew};
 pub use rows::{Row, Rows};
-pub use schema::{Column, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, SCHEMA_KEYS, Schema};
+pub use schema::{Column, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, SCHEMA_KEYS, Schema, ToldEffect};
 pub use shard::Shard;
 pub use split::Split;
 pub use synthetic::{Drawn, SyntheticLinear, SyntheticMixture};

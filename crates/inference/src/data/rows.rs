@@ -96,6 +96,17 @@ impl Rows {
         out
     }
 
+    /// The same inputs with other outcomes.
+    ///
+    /// # Errors
+    /// [`DataError::Width`] where there is not one finite outcome for each row.
+    pub fn with_outcomes(&self, outcomes: Vec<f64>) -> Result<Self, DataError> {
+        if outcomes.len() != self.len() || !outcomes.iter().all(|y| y.is_finite()) {
+            return Err(DataError::Width { found: "outcomes that do not fit the rows".into() });
+        }
+        Ok(Self { outcomes, ..self.clone() })
+    }
+
     /// The same rows with one more input, the last, that is 1 in all of them.
     pub fn with_a_one(&self) -> Self {
         let last = self.width() as u32;

@@ -57,6 +57,8 @@ pub struct Outcome {
     pub kind: OutcomeKind,
     /// Rows without an outcome are left out of a study, instead of being an error.
     pub drop_missing: bool,
+    /// Units of measurement of a number, for readers.
+    pub units: Option<String>,
 }
 
 impl Outcome {
@@ -85,6 +87,19 @@ pub struct Column {
     pub name: String,
     /// What it is.
     pub kind: Kind,
+    /// How its effect is told. It changes no input.
+    pub told: ToldEffect,
+}
+
+/// How the effect of a column is told to readers; what is left out has a default ([`crate::effects`]).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToldEffect {
+    /// A number: by how much it is changed, in its own units; of a logarithm, by which factor.
+    pub per: Option<f64>,
+    /// A number: its units of measurement.
+    pub units: Option<String>,
+    /// A category: the place of the level that the others are compared with; the first, where it is none.
+    pub reference: Option<usize>,
 }
 
 /// What a column is, hence which inputs it becomes: one number, a one among levels, or none.
@@ -215,6 +230,36 @@ impl Schema {
         }
         let layout = InputLayout::new(first + usize::from(intercept), self.dense())?.with_blocks(blocks)?;
         Ok(if intercept { layout.with_intercept() } else { layout })
+    }
+}
+
+impl Schema {
+    /// The column whose encoded values reach farthest from 0, the outcome among them, and how far: infinitely without bounds.
+    /// Levels, flags and the intercept are ones.
+    pub fn reach(&self) -> (&str, f64) {
+        let of_outcome = match &self.outcome.kind {
+            OutcomeKind::Number(number) => number.reach(),
+            OutcomeKind::Classes(_) => 1.0,
+        };
+        let mut widest = (self.outcome.column.as_str(), of_outcome);
+        for column in &self.columns {
+            let found = match &column.kind {
+                Kind::Numeric(number) => number.reach(),
+                Kind::Category { .. } => 1.0,
+                Kind::Ignore => continue,
+            };
+            if found > widest.1 {
+                widest = (&column.name, found);
+            }
+        }
+        widest
+    }
+}
+
+impl Numeric {
+    /// The largest absolute value of a bounded column after encoding; infinite without bounds.
+    fn reach(&self) -> f64 {
+        self.bounds.map_or(f64::INFINITY, |(low, high)| self.encode(low).abs().max(self.encode(high).abs()))
     }
 }
 

@@ -87,14 +87,19 @@ impl SyntheticMixture {
 
 /// A generator of its own for synthetic data: the same seed elsewhere gives other numbers.
 fn generator(seed: u64) -> ChaCha20Rng {
+    generator_of(b"synthetic", seed)
+}
+
+/// A generator for one purpose, whose name has 24 bytes at most: the same seed elsewhere gives other numbers.
+pub(super) fn generator_of(purpose: &[u8], seed: u64) -> ChaCha20Rng {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
-    key[8..17].copy_from_slice(b"synthetic");
+    key[8..].iter_mut().zip(purpose).for_each(|(byte, letter)| *byte = *letter);
     ChaCha20Rng::from_seed(key)
 }
 
 /// So many clients with so many rows each, then the held-out ones, all as they come.
-fn dealt(
+pub(super) fn dealt(
     clients: usize,
     count: usize,
     held_out: usize,

@@ -352,7 +352,7 @@ fn promised(method: &Method, promise: &Promise, releases: &Releases) -> Result<(
         return Err(Conflict::new("site_intercept", NOT_TOGETHER, what, "use aggregator = \"none\", or leave it out"));
     }
     releases.all().try_for_each(|release| one_release(promise, release, method.algorithm.batch_key()))?;
-    clip(promise, releases)
+    clip(promise, releases, method.algorithm.derives_clip())
 }
 
 /// One release against the theorems of the privacy crate: is there a sensitivity for its grain under
@@ -415,11 +415,11 @@ fn stand_in(promise: &Promise, release: &Release) -> Result<Event, PrivacyError>
     Event::new(mechanism, promise.adjacency, promise.unit, sampling, Steps::ONE)
 }
 
-/// A clipping bound is stated where one is used, and nowhere else.
-fn clip(promise: &Promise, releases: &Releases) -> Result<(), Conflict> {
+/// A clipping bound is stated where one is used, unless it can be derived, and nowhere else.
+fn clip(promise: &Promise, releases: &Releases, derived: bool) -> Result<(), Conflict> {
     let used: Vec<&Release> = releases.all().filter(|release| release.bound == Bound::Clip).collect();
     match promise.clip {
-        None if !used.is_empty() => {
+        None if !used.is_empty() && !derived => {
             let what = "`clip`, the largest norm of one row's gradient or of a change, is missing";
             Err(Conflict::new("privacy", super::UNREADABLE, what, "for example clip = 2.0"))
         }

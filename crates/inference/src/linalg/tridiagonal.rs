@@ -9,6 +9,9 @@ use super::{Eigen, dot, square};
 /// Steps for one eigenvalue at most; two or three are usual.
 const STEPS: usize = 60;
 
+/// Steps for one eigenvalue after which what lies beside it is compared with the whole matrix.
+const PATIENCE: usize = 12;
+
 impl Eigen {
     /// A = V diag(λ) Vᵀ for a packed symmetric A. None if an entry is not finite.
     pub(crate) fn by_tridiagonal(a: &[f64], d: usize) -> Option<Self> {
@@ -89,11 +92,18 @@ fn transpose(a: &mut [f64], d: usize) {
 
 /// QL steps on the tridiagonal matrix with this diagonal, and these numbers beside it, until those are negligible. None if that
 /// takes too long, which no finite matrix is known to do.
+///
+/// A number beside the diagonal is negligible next to its two neighbours on it. Where eigenvalues are 0 but for rounding, as those of
+/// matrices without full rank are, every step leaves errors of the size of such neighbours, and that may never come true: after a
+/// few steps the number is compared with the largest entry instead, whose rounding errors all eigenvalues have anyway.
 fn diagonalise(values: &mut [f64], beside: &mut [f64], vectors: &mut [f64], d: usize) -> Option<()> {
+    let largest = values.iter().chain(beside.iter()).fold(0.0_f64, |most, v| most.max(v.abs()));
     for first in 0..d {
         let mut steps = 0;
         loop {
-            let negligible = |m: usize| beside[m].abs() <= 0.5 * f64::EPSILON * (values[m].abs() + values[m + 1].abs());
+            let least = if steps < PATIENCE { 0.0 } else { largest };
+            let size = |m: usize| (values[m].abs() + values[m + 1].abs()).max(least);
+            let negligible = |m: usize| beside[m].abs() <= 0.5 * f64::EPSILON * size(m);
             let last = (first..d - 1).find(|m| negligible(*m)).unwrap_or(d - 1);
             if last == first {
                 break;
@@ -173,6 +183,18 @@ mod tests {
             let mut blocks = vec![0.0; packed(d)];
             (0..d).for_each(|i| (i / 3 * 3..=i).for_each(|j| blocks[place(i, j)] = 1.0 + (i % 3 + j % 3) as f64));
             check(&blocks, d);
+        }
+        // Many eigenvalues that are 0 but for rounding, of rows of very different sizes: steps used to run out here.
+        for case in 0..8_usize {
+            let (d, rank) = (109, 30);
+            let wave = |k: usize| libm::sin((3 * case + 1) as f64 + 1.7 * (k * k % 1009) as f64);
+            let size = |j: usize| libm::exp10(-1.5 - 1.5 * wave(7 * j + 5));
+            let mut a = vec![0.0; packed(d)];
+            for k in 0..rank {
+                let v: Vec<f64> = (0..d).map(|j| size(j) * wave(k * d + j)).collect();
+                (0..d).for_each(|i| (0..=i).for_each(|j| a[place(i, j)] += v[i] * v[j]));
+            }
+            check(&a, d);
         }
         assert!(Eigen::by_tridiagonal(&[1.0, f64::NAN, 1.0], 2).is_none());
     }

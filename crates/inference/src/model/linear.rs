@@ -7,6 +7,7 @@ use super::factor::{Pull, factor};
 use super::hand_over::hand_over;
 use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink};
 use crate::describe::{Descriptor, Key, Limits, Offer, Otherwise, ValueKind};
+use crate::effects::EffectScale;
 use crate::{Family, Gaussian, Rows};
 use privacy::PrivacyError;
 use serde::Serialize;
@@ -52,6 +53,15 @@ impl ModelSettings for LinearSettings {
 
     fn describe(&self) -> String {
         format!("linear, noise variance {}", self.noise_variance)
+    }
+
+    fn effect_scale(&self) -> Option<EffectScale> {
+        Some(EffectScale::Difference)
+    }
+
+    /// One noisy sum of statistics, in units of the schema's scales; its intervals count the noise.
+    fn default_method(&self) -> Option<&'static str> {
+        Some("algorithm = \"statistics\"\nstatistics = { deviations = \"known\" }")
     }
 
     fn outcome(&self) -> OutcomeNeed {

@@ -17,6 +17,7 @@ use super::shift::shifts;
 use super::sigmoid::{expectations, with_softplus};
 use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink, Slopes};
 use crate::describe::{Descriptor, Key, Limits, Offer, Otherwise, ValueKind};
+use crate::effects::EffectScale;
 use crate::special::{exp_under, log_1p_of_unit, sigmoid};
 use crate::{Family, Gaussian, Row, Rows};
 use chacha20::ChaCha8Rng;
@@ -125,6 +126,15 @@ impl ModelSettings for LogisticSettings {
             Predictive::MonteCarlo { draws } => format!(", predictions by {draws} draws"),
         };
         format!("logistic{expectation}{predictive}")
+    }
+
+    fn effect_scale(&self) -> Option<EffectScale> {
+        Some(EffectScale::OddsRatio)
+    }
+
+    /// Inference by levels: its intervals count the noise.
+    fn default_method(&self) -> Option<&'static str> {
+        Some("algorithm = \"noise-aware-levels\"")
     }
 
     fn outcome(&self) -> OutcomeNeed {

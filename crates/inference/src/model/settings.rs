@@ -8,6 +8,7 @@ use crate::data::{OutcomeKind, Schema};
 use crate::describe::{
     Canonical, Conflict, Descriptor, Key, Keys, Otherwise, Reading, Registered, Registry, ValueKind, resolve, validate,
 };
+use crate::effects::EffectScale;
 use std::fmt;
 use std::sync::Arc;
 use toml::{Table, Value};
@@ -69,6 +70,11 @@ pub trait ModelSettings: fmt::Debug + Canonical + Send + Sync {
         inputs.to_vec()
     }
 
+    /// The scale on which a linear predictor's coefficients are told to readers; none where coefficients are no effects of inputs.
+    fn effect_scale(&self) -> Option<EffectScale> {
+        None
+    }
+
     /// Root mean square of a row's residual at the prior's mean, given that of the outcome, by which the inputs scale its
     /// gradient; none where the inputs alone do not scale it.
     fn typical_residual(&self, _outcome: Option<f64>) -> Option<f64> {
@@ -82,6 +88,12 @@ pub trait ModelSettings: fmt::Debug + Canonical + Send + Sync {
 
     /// The variance of each component of a mixture, from which rows can be made up; none of other models.
     fn component_variance(&self) -> Option<f64> {
+        None
+    }
+
+    /// The method of a study that names none, as the TOML of a `[[method]]` without name and privacy; none where a study has to
+    /// choose. What it leaves out must have a default, or follow from public numbers.
+    fn default_method(&self) -> Option<&'static str> {
         None
     }
 

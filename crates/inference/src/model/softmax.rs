@@ -11,6 +11,7 @@ use super::frame::frames;
 use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink, Slopes};
 use crate::data::Row;
 use crate::describe::{Descriptor, Limits, Offer};
+use crate::effects::EffectScale;
 use crate::family::as_natural;
 use crate::special::exp;
 use crate::{Family, Gaussian, Rows, linalg};
@@ -100,6 +101,10 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn ModelSettings> = Descriptor {
 impl ModelSettings for SoftmaxSettings {
     fn descriptor(&self) -> &'static Descriptor<dyn ModelSettings> {
         &DESCRIPTOR
+    }
+
+    fn effect_scale(&self) -> Option<EffectScale> {
+        Some(EffectScale::OddsRatio)
     }
 
     fn outcome(&self) -> OutcomeNeed {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::algorithm::{
     CommitteePrior, CommitteeSettings, Curvature, GlobalViSettings, NoiseAwareConstants, NoiseAwareSettings,
-    PviSettings,
+    PviSettings, RoundBudget,
 };
 use crate::describe::Registry;
 use crate::method::AlgorithmSettings;
@@ -342,7 +342,14 @@ fn weights_of_noise_aware_pvi_that_follow_private_rows_are_told() {
     let constants = NoiseAwareConstants { curvature, whitening: 0.5, floor: 0.05, caution: 3.0 };
     let (rounds, damping) = (Rounds::Count(5), Damping::NONE);
     let goes = |adjacency| {
-        let settings = NoiseAwareSettings { constants, rounds, damping, average: 1, site_intercept: None };
+        let settings = NoiseAwareSettings {
+            constants,
+            rounds,
+            damping,
+            average: 1,
+            site_intercept: None,
+            budget: RoundBudget::Even,
+        };
         of(settings, Schedule::Sequential, Promise { adjacency, ..promise() }).goes_by_private_rows()
     };
     assert!(goes(Adjacency::AddRemove) && !goes(Adjacency::Substitute));

@@ -7,6 +7,23 @@ use crate::results::CalibrationBin;
 /// Bins of a calibration plot, of equal width.
 const BINS: usize = 10;
 
+/// Bins of several seeds together: those of one place are added up.
+pub fn pooled_calibration(seeds: &[&[CalibrationBin]]) -> Vec<CalibrationBin> {
+    let mut bins = [(0.0, 0.0, 0_usize); BINS];
+    for bin in seeds.iter().copied().flatten() {
+        let pooled = &mut bins[((bin.predicted * BINS as f64) as usize).min(BINS - 1)];
+        let rows = bin.rows as f64;
+        *pooled = (pooled.0 + rows * bin.predicted, pooled.1 + rows * bin.observed, pooled.2 + bin.rows);
+    }
+    let full = bins.into_iter().filter(|(_, _, rows)| *rows > 0);
+    full.map(|(predicted, observed, rows)| CalibrationBin {
+        predicted: predicted / rows as f64,
+        observed: observed / rows as f64,
+        rows,
+    })
+    .collect()
+}
+
 /// Predicted against observed frequency in ten bins of equal width; bins without rows are left out.
 ///
 /// Of two classes it is the frequency of class 1, of more of them that of the class that was predicted.

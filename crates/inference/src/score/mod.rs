@@ -9,6 +9,7 @@ mod absolute_error;
 mod accuracy;
 mod auc;
 mod calibration;
+mod checks;
 mod coverage;
 mod held_out;
 mod log_likelihood;
@@ -18,7 +19,8 @@ mod scores;
 mod tests;
 mod width;
 
-pub use calibration::calibration;
+pub use calibration::{calibration, pooled_calibration};
+pub use checks::{CheckGroup, PredictiveChecks};
 pub use held_out::{HeldOut, NumberRow};
 pub use scores::Scores;
 

@@ -149,6 +149,18 @@ const GRADIENTS: Key = Key::new("gradients", ValueKind::Word(&["full", "aligned"
 const OPTIMISER: Key =
     Key::new("optimiser", ValueKind::Word(&["sgd", "adagrad", "adam", "natural"]), "\"adam\"").about("how q moves");
 
+/// Keys of noisy steps whose settings can be derived.
+const DERIVED_LOCAL_KEYS: &[Key] = &[
+    STEPS,
+    BATCH_KEYS[0],
+    BATCH_KEYS[1],
+    OPTIMISER.otherwise(Otherwise::Word("adam")),
+    LEARNING_RATE,
+    KEEP_STATE,
+    CHART,
+    GRADIENTS,
+];
+
 /// Keys of noisy steps on drawn rows.
 const LOCAL_KEYS: &[Key] =
     &[STEPS, BATCH_KEYS[0], BATCH_KEYS[1], OPTIMISER, LEARNING_RATE, KEEP_STATE, CHART, GRADIENTS];
@@ -173,6 +185,10 @@ pub const LOCAL_KEY: Key = Key::new(
     "{ steps = 10, rate = 0.05, optimiser = \"adam\", learning_rate = 0.05 }",
 )
 .about("the local optimisation");
+
+/// `local` where noisy steps are taken and their settings can be derived from public numbers.
+pub const DERIVED_LOCAL_KEY: Key = Key { kind: ValueKind::Table(DERIVED_LOCAL_KEYS), ..LOCAL_KEY }
+    .otherwise(Otherwise::Follows("with privacy, public numbers: Adam on a tenth of the rows or more"));
 
 /// `local` where a client optimises without noise on all its rows at once.
 pub const WHOLE_KEY: Key =
@@ -234,7 +250,20 @@ const BATCH_TABLE: &[Key] = &[Key::new("at_least", ValueKind::AT_LEAST_ONE, "20"
 impl Local {
     /// From the table of [`LOCAL_KEY`].
     pub fn read(method: &Keys<'_>) -> Result<Self, Conflict> {
-        let keys = &method.table("local", LOCAL_KEYS);
+        Self::of(&method.table("local", LOCAL_KEYS))
+    }
+
+    /// From the table of [`DERIVED_LOCAL_KEY`]; where it is left out these, if they are given.
+    pub fn read_or(method: &Keys<'_>, starting: Option<Self>) -> Result<Self, Conflict> {
+        match starting {
+            Some(starting) if !method.has("local") => Ok(starting),
+            None if !method.has("local") => Self::read(method),
+            _ => Self::of(&method.table("local", DERIVED_LOCAL_KEYS)),
+        }
+    }
+
+    /// From a table of noisy steps.
+    fn of(keys: &Keys<'_>) -> Result<Self, Conflict> {
         Ok(Self {
             steps: keys.count("steps")?,
             batch: Batching::read(keys)?,

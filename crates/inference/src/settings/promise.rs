@@ -56,6 +56,9 @@ pub enum DeltaRule {
     Fixed(Delta),
     /// 10^⌊log₁₀(1/N)⌋ for a client of N declared rows.
     PowerOfTenBelowRows,
+    /// Left out: it follows from public numbers, and nothing is planned before they are known
+    /// ([`delta_below`](crate::public::delta_below)).
+    LeftOut,
 }
 
 /// C of a client.
@@ -144,14 +147,20 @@ const NODES: f64 = 2.0;
 /// `privacy`
 pub const PRIVACY_KEYS: &[Key] = &[
     Key::new("unit", ValueKind::Word(&["example", "person", "client"]), "\"example\"")
-        .about("who is protected: one row, all rows of a person (person_id of the schema), or all rows of a client"),
-    Key::new("adjacency", ValueKind::Word(&["substitute", "add-remove"]), "\"substitute\"").about(
-        "from what: a row (person, client) replaced by any other, their number being public, or one more or less",
-    ),
+        .about("who is protected: one row, all rows of a person (person_id of the schema), or all rows of a client")
+        .otherwise(Otherwise::Word("example")),
+    Key::new("adjacency", ValueKind::Word(&["substitute", "add-remove"]), "\"substitute\"")
+        .about("from what: a row (person, client) replaced by any other, their number being public, or one more or less")
+        .otherwise(Otherwise::Word("substitute")),
     Key::new("epsilon", ValueKind::Either(&[ValueKind::Positive, ValueKind::Positives { length: 0 }]), "1.0")
-        .about("ε granted to each client, usually between 0.1 and 10; a list makes a method of each value"),
+        .about("ε granted to each client, usually between 0.1 and 10; a list makes a method of each value")
+        .otherwise(Otherwise::Follows("required, here or in [privacy] of the study")),
     Key::new("delta", ValueKind::Either(&[ValueKind::Share, ValueKind::Word(&["power-of-ten"])]), "1e-5")
-        .about("δ, well under one over the number of rows; or the power of ten below 1 / rows"),
+        .about("δ, well under one over the number of rows; or the power of ten below 1 / rows")
+        .otherwise(Otherwise::Follows(
+            "the largest power of ten that is at most 1 / (10 n), and at most 1e-5; n is the public or declared number of \
+             rows, persons or clients",
+        )),
     Key::new(
         "clip",
         ValueKind::Either(&[
@@ -214,6 +223,7 @@ impl Promise {
         let bound = |bound: f64| NormBound::new(bound).map_err(|error| at("clip", error));
         let delta = match keys.maybe_word("delta") {
             Some(_) => DeltaRule::PowerOfTenBelowRows,
+            None if !keys.has("delta") => DeltaRule::LeftOut,
             None => DeltaRule::Fixed(Delta::new(keys.number("delta")?).map_err(|error| at("delta", error))?),
         };
         let clip = match (keys.has("clip"), keys.is_table("clip")) {

@@ -38,6 +38,14 @@ pub const DAMPING_KEY: Key = Key::new("damping", ValueKind::Fraction, "0.1")
     .otherwise(Otherwise::Number(1.0));
 
 impl Rounds {
+    /// From `rounds` and `at_most`; where both are left out so many, if that is given.
+    pub fn read_or(keys: &Keys<'_>, starting: Option<u64>) -> Result<Self, Conflict> {
+        match starting {
+            Some(rounds) if !keys.has("rounds") && !keys.has("at_most") => Ok(Self::Count(rounds)),
+            _ => Self::read(keys),
+        }
+    }
+
     /// From `rounds` and `at_most`.
     pub fn read(keys: &Keys<'_>) -> Result<Self, Conflict> {
         if keys.maybe_word("rounds").is_some() {

@@ -6,8 +6,9 @@ use crate::algorithm::StepNoise;
 use crate::describe::{ANY_UNIT, Allowed, Conflict, Descriptor, Limits, Need, Offer, PrivacyNeed, TrustedParty};
 use crate::model::{Scratch, seed_of, shifts};
 use crate::optimiser::{Descent, kl_gradient};
+use crate::public::{Derived, PublicNumbers};
 use crate::release::{Bound, Clipped, Numbers, Release, Releases};
-use crate::settings::{Covariance, Gradients, LOCAL_KEY, Local, Optimiser};
+use crate::settings::{Covariance, DERIVED_LOCAL_KEY, Gradients, Local, Optimiser, Promise};
 use crate::{ClientView, Family, Terms, UnitBatch};
 use privacy::{Gate, Grain, PrivacyError, Released, StudyConstant};
 use serde::Serialize;
@@ -73,12 +74,23 @@ const ONE_DRAW: Need = Need {
     hint: "use gradients = \"full\"",
 };
 
+/// Rounds where a study leaves them out.
+const ROUNDS: u64 = 10;
+
+/// The local optimisation where a study leaves it out.
+fn starting() -> Local {
+    Local::starting(40, true)
+}
+
+/// x under which a smaller clip loses less by bias than it saves noise.
+const LITTLE_INFORMATION: f64 = 1_000.0;
+
 /// `solver = "dp-optimisation"`
 pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
     name: "dp-optimisation",
     also: &["dp-sgd", "dpsgd", "dp-adam", "dp-optimization"],
     about: "DP-SGD on the local free energy: every step's clipped gradients are noised.",
-    keys: &[LOCAL_KEY],
+    keys: &[DERIVED_LOCAL_KEY],
     limits: Limits {
         privacy: PrivacyNeed::Required,
         covariances: MEAN_FIELD,
@@ -89,7 +101,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
         },
         ..Limits::NONE
     },
-    read: |reading| Ok(Arc::new(Descend { local: Local::read(&reading.keys)? })),
+    read: |reading| Ok(Arc::new(Descend { local: Local::read_or(&reading.keys, Some(starting()))? })),
 };
 
 impl LocalSolve for Descend {
@@ -130,6 +142,25 @@ impl LocalSolve for Descend {
 
     fn takes_noisy_steps(&self) -> bool {
         true
+    }
+
+    fn starting_rounds(&self) -> Option<u64> {
+        Some(ROUNDS)
+    }
+
+    /// Rules of thumb from heart and Adult (`docs/explanation/settings.md`).
+    fn derived(&self, promise: &Promise, public: &PublicNumbers) -> Vec<Derived> {
+        let x = public.information(promise);
+        let clip = match x < LITTLE_INFORMATION {
+            true => public.clip(0.25, &format!("; rows · ε / √sources is {x:.0}, under {LITTLE_INFORMATION}")),
+            false => public.clip(0.5, ", and a residual is about a half"),
+        };
+        let rounds = Derived::new("rounds", ROUNDS as i64, "few rounds of long updates");
+        let damping =
+            Derived::new("damping", 0.3, "a factor keeps a part of each noisy change").unless(&["privacy.clip"]);
+        let average =
+            Derived::new("readout.average", 4, "the noise of the last rounds averages out").unless(&["privacy.clip"]);
+        clip.into_iter().chain([rounds, damping, average]).chain(self.local.derived(&starting(), public)).collect()
     }
 
     /// The gate draws the batch of every step and noises its sum; between two sums only released values are

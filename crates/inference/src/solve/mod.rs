@@ -70,7 +70,9 @@ pub use virtual_clients::Virtual;
 use crate::algorithm::StepNoise;
 use crate::describe::{Canonical, Conflict, Descriptor, Limits};
 use crate::optimiser::OptimiserState;
+use crate::public::{Derived, PublicNumbers};
 use crate::release::Releases;
+use crate::settings::Promise;
 use crate::{ClientView, Family, Model, Terms};
 use optimum::optimum;
 use privacy::{Bounded, Gate, PrivacyError, Released, StudyConstant};
@@ -211,6 +213,17 @@ pub trait LocalSolve: fmt::Debug + Canonical + Send + Sync {
     /// Whether [`LocalSolve::noise_of_means`] has an answer.
     fn tracks_noise(&self) -> bool {
         false
+    }
+
+    /// Rounds that an algorithm makes with it where a study leaves them out; none where it must state them.
+    fn starting_rounds(&self) -> Option<u64> {
+        None
+    }
+
+    /// What its settings and those of the algorithm that asks it should be for these public numbers, with the reason for each;
+    /// keys are those of the method. A solver that has a clip among them has [`LocalSolve::starting_rounds`].
+    fn derived(&self, _promise: &Promise, _public: &PublicNumbers) -> Vec<Derived> {
+        Vec::new()
     }
 
     /// Whether a client takes steps of its own, whose noise moves q about from round to round.

@@ -75,6 +75,7 @@ fn warned(
     (before, now): (&[u8], &[u8]),
     drawn: Collected,
 ) -> PublicWarnings {
+    let of_method = built.protocol.warning(now).unwrap();
     let served = |state: &[u8]| built.problem.family.gaussian(&built.protocol.posterior(state).unwrap());
     let (Some(before), Some(now)) = (served(before), served(now)) else { return PublicWarnings::default() };
     let chain = drawn.draws().then(|| shown(&drawn.into_chains(), 0, now.mean().len()).unwrap());
@@ -89,7 +90,7 @@ fn warned(
     // A site's own terminal warns of its rows; here every site is small, and how small is private under add-remove.
     let count = |site: &Site| site.shard.count(method.unit()).unwrap() as u64;
     let of_rows = small_sites(sites.iter().map(|site| (site.name.as_str(), count(site))));
-    PublicWarnings::of(of_run.iter().chain(of_plan.iter()).cloned().chain(of_rows))
+    PublicWarnings::of(of_run.iter().chain(of_plan.iter()).cloned().chain(of_method).chain(of_rows))
 }
 
 /// A row that nobody expects: huge, tiny, or of the other class.

@@ -12,7 +12,7 @@ use inference::algorithm::chain::{
 use inference::algorithm::levels::{LevelsSettings, ServedPrior};
 use inference::algorithm::statistics::StatisticsReading;
 use inference::algorithm::statistics::rule::{Deviations, InputPerturbation, PlainProducts, Projected, RowNorm};
-use inference::algorithm::{CommitteePrior, Curvature, NoiseAwareSettings, PviSettings};
+use inference::algorithm::{CommitteePrior, Curvature, NoiseAwareSettings, PviSettings, RoundBudget};
 use inference::settings::{
     Aggregator, Batching, Chart, Covariance, Damping, FactorRule, Gradients, Local, Optimiser, Promise, Rates,
     Schedule, SecureNoise,
@@ -125,6 +125,11 @@ fn curvatures() -> [Curvature; 2] {
     [Curvature::Moments { looks: 1, bound: 2.0 }, Curvature::EveryRound { weight: 1.0 }]
 }
 
+/// The same with a noise of its own in every round.
+fn weighted(settings: NoiseAwareSettings) -> NoiseAwareSettings {
+    NoiseAwareSettings { budget: RoundBudget::Weighted, ..settings }
+}
+
 /// Noise-aware PVI by both rules.
 fn noise_aware_methods() -> Vec<Method> {
     let [moments, every_round] = curvatures().map(noise_aware);
@@ -132,7 +137,12 @@ fn noise_aware_methods() -> Vec<Method> {
     vec![
         method("noise-aware, moments", moments.clone(), Schedule::Sequential, nobody(1.0)),
         method("noise-aware, moments, add-remove", moments.clone(), at_once, add_remove(nobody(1.0))),
-        method("noise-aware, moments, curator", moments, at_once, curator(1.0)),
+        method("noise-aware, moments, curator", moments.clone(), at_once, curator(1.0)),
+        method("noise-aware, weighted", weighted(moments.clone()), at_once, nobody(1.0)),
+        method("noise-aware, weighted, add-remove", weighted(moments.clone()), at_once, add_remove(nobody(1.0))),
+        method("noise-aware, weighted, curator", weighted(moments.clone()), at_once, curator(1.0)),
+        method("noise-aware, weighted, nodes", weighted(moments.clone()), at_once, nodes(1.0)),
+        method("noise-aware, weighted, shares", weighted(moments), at_once, shares(1.0)),
         method("noise-aware, every round", every_round.clone(), at_once, nobody(1.0)),
         method("noise-aware, every round, shares", every_round, at_once, shares(1.0)),
     ]
@@ -197,7 +207,8 @@ pub(crate) fn own_methods_of(precision: f64) -> Vec<Method> {
     vec![
         method("site intercept, dp optimisation", own(pvi(Descend { local: adam(3) })), one_by_one, nobody(1.0)),
         method("site intercept, average", own(pvi(average)), at_once, nobody(2.0)),
-        method("site intercept, moments", moments, one_by_one, nobody(1.0)),
+        method("site intercept, moments", moments.clone(), one_by_one, nobody(1.0)),
+        method("site intercept, weighted", weighted(moments), at_once, nobody(1.0)),
         method("site intercept, every round", every_round, at_once, add_remove(nobody(1.0))),
     ]
 }

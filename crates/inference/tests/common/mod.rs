@@ -1,6 +1,7 @@
 //! Small federations and one method of each kind, for the laws that all of them inherit.
 #![allow(dead_code)] // each test file uses its own part
 
+pub(crate) mod levels;
 mod methods;
 pub(crate) mod redescribed;
 pub(crate) mod variants;
@@ -14,7 +15,7 @@ use inference::algorithm::chain::{ChainSettings, Sampler, Start};
 use inference::algorithm::statistics::{Rule, StatisticsReading, StatisticsSettings};
 use inference::algorithm::{
     CommitteePrior, CommitteeSettings, Curvature, GlobalViAtClientsSettings, GlobalViSettings, NoiseAwareConstants,
-    NoiseAwareSettings, Protocol, PviSettings,
+    NoiseAwareSettings, Protocol, PviSettings, RoundBudget,
 };
 use inference::describe::Offer;
 use inference::message::{Ask, Delivery, Direct, Link, Receipt};
@@ -190,6 +191,7 @@ pub(crate) fn noise_aware(curvature: Curvature) -> NoiseAwareSettings {
         damping: damping(),
         average: 1,
         site_intercept: None,
+        budget: RoundBudget::Even,
     }
 }
 

@@ -6,7 +6,7 @@ use inference::method::{AlgorithmSettings, BoundWords, Description, DrawPlan, Me
 use inference::release::Releases;
 use inference::settings::{Covariance, Promise, Rounds};
 use inference::solve::{Kept, LocalSolve, Problem, Solved, Task};
-use inference::{ClientView, Family, RunError, Terms};
+use inference::{ClientView, Family, Intervals, RunError, Terms};
 use privacy::{Adjacency, Gate, PrivacyError, Released, Shape};
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
@@ -148,6 +148,10 @@ impl AlgorithmSettings for RedescribedAlgorithm {
 
     fn describe(&self) -> Description {
         self.inner.describe()
+    }
+
+    fn intervals(&self) -> Intervals {
+        self.inner.intervals()
     }
 
     fn rounds(&self) -> Rounds {

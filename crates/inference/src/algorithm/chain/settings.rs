@@ -21,7 +21,7 @@ use crate::method::{AlgorithmSettings, BoundWords, Description, DrawPlan, Method
 use crate::release::{Bound, BudgetShare, Clipped, Numbers, OpeningRelease, Release, Releases};
 use crate::settings::{Aggregator, Batching, Covariance, Local, Noise, Optimiser, Promise, Rounds};
 use crate::solve::{Prior, Problem};
-use crate::{RunError, Terms};
+use crate::{Intervals, RunError, Terms};
 use privacy::{Adjacency, Grain, Unit};
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
@@ -333,6 +333,10 @@ impl AlgorithmSettings for ChainSettings {
             local: format!("{} in every step", self.batch.words()),
             readout: None,
         }
+    }
+
+    fn intervals(&self) -> Intervals {
+        Intervals::IgnoreNoise
     }
 
     fn rounds(&self) -> Rounds {

@@ -115,14 +115,15 @@ impl InputBelief {
         Some(InputMoments::new(self.rows, self.floored(&moved)?, self.inputs))
     }
 
-    /// Draws by a generator with this seed, which is a digest of releases: draws are post-processing.
-    pub fn draws(&self, seed: [u8; 32], count: usize) -> Option<Vec<InputMoments>> {
+    /// Draws by a generator with this seed, which is a digest of releases: draws are post-processing. Fewer where a draw has no
+    /// eigenvalues in floating-point numbers.
+    pub fn draws(&self, seed: [u8; 32], count: usize) -> Vec<InputMoments> {
         let (mut rng, mut normals) = (ChaCha8Rng::from_seed(seed), vec![0.0; self.draw_length()]);
         let mut next = || {
             standard_normals(&mut rng, &mut normals);
             self.draw(&normals)
         };
-        (0..count).map(|_| next()).collect()
+        (0..count).filter_map(|_| next()).collect()
     }
 
     /// V·δ² in units of sums, n²Σₖ Vⱼₖδₖ²: variance of the j-th entry of n C δ, 0 at the intercept.

@@ -20,9 +20,11 @@
 
 mod belief;
 mod design;
+mod gaps;
 mod looks;
 mod moments;
 mod protocol;
+mod question;
 mod readout;
 mod settings;
 mod solve;
@@ -31,7 +33,8 @@ pub use belief::InputBelief;
 pub use design::{InputDesign, LEVELS, LevelPlan, PublicNumbers, SumBound, VectorSet, level_bound, second_look_bound};
 pub use looks::{CentredInputs, FirstLook, InputSummary, LevelPoint, SparseEntries};
 pub use moments::{Expectations, InputMoments};
-pub use protocol::{AskedInputs, LevelsQuestion, LevelsState, NoiseAwareLevels};
+pub use protocol::{LevelsState, NoiseAwareLevels};
+pub use question::{AskedInputs, LevelsQuestion};
 pub use readout::{DRAWS, Evidence, LevelPosterior, LevelReadout, NextLevel};
 pub(crate) use settings::DESCRIPTOR;
 pub use settings::{LevelsSettings, ServedPrior};

@@ -2,9 +2,9 @@
 
 use super::belief::InputBelief;
 use super::design::{InputDesign, LEVELS};
-use super::looks::InputSummary;
-use super::looks::{CentredInputs, FirstLook, LevelPoint, SparseEntries};
-use super::moments::InputMoments;
+use super::gaps::ReadoutGaps;
+use super::looks::{CentredInputs, FirstLook, InputSummary, LevelPoint, SparseEntries};
+use super::question::{AskedInputs, LevelsQuestion};
 use super::readout::{DRAWS, Evidence, LevelPosterior, LevelReadout, NextLevel};
 use super::settings::{ServedPrior, first_look_numbers};
 use crate::algorithm::{Algorithm, Answer, Answers, Step, encode, misfit, unlike};
@@ -13,6 +13,7 @@ use crate::linalg::{cholesky, inverse, isometric_weights, packed};
 use crate::method::Parts;
 use crate::release::Releases;
 use crate::solve::Problem;
+use crate::warning::Warning;
 use crate::{ClientView, Gaussian, RunError, Stage, Terms, Total};
 use privacy::{Adjacency, Batch, Bounded, Gate, GridVector, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
@@ -57,58 +58,14 @@ pub struct LevelsState {
     next: NextLevel,
     /// Natural parameters of what is served.
     served: Vec<f64>,
+    /// What of the releases could not be read.
+    gaps: ReadoutGaps,
 }
 
 impl LevelsState {
     /// Rounds so far.
     fn rounds(&self) -> usize {
         self.looks.len() + self.evidence.len()
-    }
-}
-
-/// What is asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum LevelsQuestion {
-    /// Frequencies, means and squares.
-    FirstLook,
-    /// Second moments of centred and scaled inputs.
-    SecondLook(AskedInputs),
-    /// Scores at a point.
-    Level {
-        /// Which level, from 0.
-        level: u8,
-        /// How rows are centred and scaled.
-        inputs: AskedInputs,
-        /// Coefficients of the inputs as they are.
-        theta: Vec<f64>,
-    },
-}
-
-/// How rows are centred and scaled.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AskedInputs {
-    /// m̂ of each input but the intercept.
-    pub centre: Vec<f64>,
-    /// s, the intercept's last.
-    pub scales: Vec<f64>,
-    /// ρ.
-    pub norm: f64,
-}
-
-impl AskedInputs {
-    fn of(inputs: &CentredInputs) -> Self {
-        Self { centre: inputs.centre().to_vec(), scales: inputs.scales().to_vec(), norm: inputs.expected_norm() }
-    }
-
-    fn inputs(&self) -> CentredInputs {
-        CentredInputs::new(self.centre.clone(), self.scales.clone(), self.norm)
-    }
-
-    /// Finite centres, and scales and a norm over 0, for d parameters.
-    fn is_sound(&self, d: usize) -> bool {
-        let positive = |x: &f64| x.is_finite() && *x > 0.0;
-        let lengths = self.centre.len() + 1 == d && self.scales.len() == d;
-        lengths && self.centre.iter().all(|m| m.is_finite()) && self.scales.iter().all(positive) && positive(&self.norm)
     }
 }
 
@@ -192,14 +149,13 @@ impl NoiseAwareLevels {
         Some((summary, centred))
     }
 
-    /// Takes in a level: the next point, and what is served.
-    fn read(&self, state: &mut LevelsState, heard: &HeardSum) -> Option<()> {
+    /// The next point, and what is served, from all levels so far. None if no posterior follows from them.
+    fn read(&self, state: &mut LevelsState) -> Option<()> {
         let (summary, inputs) = self.inputs(state)?;
         let second = state.looks.get(1)?;
         let belief = InputBelief::new(&summary, &inputs, &second.values, second.deviation)?;
         let prior = self.problem.family.gaussian(&self.problem.prior.0)?.precision_diagonal();
         let readout = LevelReadout { design: &self.design, inputs: &inputs, belief: &belief, prior: &prior };
-        state.evidence.add(&inputs, self.all_rows(), &state.next.point, &heard.values, heard.deviation)?;
         if state.evidence.len() < LEVELS {
             let (next, solution) = readout.advance(&state.evidence, &state.next)?;
             state.served = self.natural(&readout.uncentred(&solution))?;
@@ -207,13 +163,14 @@ impl NoiseAwareLevels {
             return Some(());
         }
         let released = encode(&(&state.looks, &state.evidence), "releases").ok()?;
-        let draws = belief.draws(Sha256::digest(released).into(), DRAWS).unwrap_or_default();
-        let read = |draws: &[InputMoments]| readout.posteriors(&state.evidence, &state.next.point, draws);
-        let (stated, fitted) = read(&draws).or_else(|| read(&[]))?;
-        state.served = self.natural(match self.prior {
-            ServedPrior::Stated => &stated,
-            ServedPrior::Fitted => &fitted,
-        })?;
+        let draws = belief.draws(Sha256::digest(released).into(), DRAWS);
+        let (stated, fitted) = readout.posteriors(&state.evidence, &state.next.point, &draws)?;
+        let served = match self.prior {
+            ServedPrior::Stated => stated,
+            ServedPrior::Fitted => fitted,
+        };
+        state.served = self.natural(&served)?;
+        state.gaps.draws = DRAWS - served.draws;
         Some(())
     }
 
@@ -272,11 +229,6 @@ impl NoiseAwareLevels {
     }
 }
 
-/// No posterior follows from the releases: a matrix has no factor in floating-point numbers.
-fn unread() -> RunError {
-    RunError::Unusable { what: "no posterior can be computed from the released levels: expected finite sums".into() }
-}
-
 /// xxᵀ in isometric packing.
 fn packed_product(x: &[f64]) -> Vec<f64> {
     let entries = (0..x.len()).flat_map(|i| (0..=i).map(move |j| (i, j)));
@@ -296,6 +248,7 @@ impl Algorithm for NoiseAwareLevels {
             evidence: Evidence::default(),
             next: NextLevel { point: vec![0.0; self.dimension()], precision },
             served: self.problem.prior.0.clone(),
+            gaps: ReadoutGaps::default(),
         }
     }
 
@@ -356,10 +309,12 @@ impl Algorithm for NoiseAwareLevels {
         let heard = self.total(state.rounds(), answers)?;
         match state.looks.len() {
             LOOKS => {
-                let levels = state.evidence.len();
-                // A level that was heard but could not be read yet stays evidence: the next one is asked at the same point.
-                if self.read(&mut state, &heard).is_none() && (state.evidence.len() == levels || levels + 1 == LEVELS) {
-                    return Err(unread());
+                let inputs = self.inputs(&state).map(|(_, inputs)| inputs).ok_or_else(misfit)?;
+                let (point, sum) = (&state.next.point, &heard.values);
+                state.evidence.add(&inputs, self.all_rows(), point, sum, heard.deviation).ok_or_else(misfit)?;
+                // A level that cannot be read stays evidence: the next one is asked at the same point, and read with it.
+                if self.read(&mut state).is_none() {
+                    state.gaps.levels.push(state.evidence.len() - 1);
                 }
             }
             _ => state.looks.push(heard),
@@ -382,5 +337,9 @@ impl Algorithm for NoiseAwareLevels {
 
     fn posterior(&self, state: &LevelsState) -> Vec<f64> {
         state.served.clone()
+    }
+
+    fn warning(&self, state: &LevelsState) -> Option<Warning> {
+        state.gaps.warning()
     }
 }

@@ -106,6 +106,8 @@ pub struct LevelPosterior {
     pub mean: Vec<f64>,
     /// Covariance, packed.
     pub covariance: Vec<f64>,
+    /// Draws of the inputs' covariance that it counts.
+    pub draws: usize,
 }
 
 /// What all readouts of a run share.
@@ -159,18 +161,16 @@ impl LevelReadout<'_> {
 
     /// The readout under these precisions, with draws of the inputs: mean of P_s⁻¹ plus covariance of θ_s about their mean.
     ///
-    /// The centre is that of the mean covariance, and each θ_s is limited to four standard deviations from it.
+    /// The centre is that of the mean covariance, and each θ_s is limited to four standard deviations from it. Draws that
+    /// cannot be solved are left out; also gives how many were not.
     pub fn integrated(
         &self,
         evidence: &Evidence,
         precision: &[f64],
         start: &[f64],
         draws: &[InputMoments],
-    ) -> Option<Solution> {
+    ) -> Option<(Solution, usize)> {
         let centre = self.solved(evidence, precision, start)?;
-        if draws.len() < 2 {
-            return Some(centre);
-        }
         let prior = self.under(precision);
         let drawn = |inputs: &InputMoments| {
             let mut solution = solve(inputs, None, evidence.levels(), &prior, &centre.point, Effort::DRAW)?;
@@ -180,9 +180,12 @@ impl LevelReadout<'_> {
             }
             Some(solution)
         };
-        let solutions: Vec<Solution> = draws.iter().map(drawn).collect::<Option<_>>()?;
+        let solutions: Vec<Solution> = draws.iter().filter_map(drawn).collect();
+        if solutions.len() < 2 {
+            return Some((centre, 0));
+        }
         let covariance = total_covariance(&solutions, centre.point.len());
-        Some(Solution { point: centre.point, covariance })
+        Some((Solution { point: centre.point, covariance }, solutions.len()))
     }
 
     /// Both readouts: q under the stated prior, for intervals, and q⁺ under the fitted one, for prediction.
@@ -192,18 +195,19 @@ impl LevelReadout<'_> {
         start: &[f64],
         draws: &[InputMoments],
     ) -> Option<(LevelPosterior, LevelPosterior)> {
-        let stated = self.integrated(evidence, self.prior, start, draws)?;
+        let (stated, counted) = self.integrated(evidence, self.prior, start, draws)?;
         let mut precision = self.fitted(&stated, 1.0);
         let mut solution = stated.clone();
         for _ in 1..FITTING {
             solution = self.solved(evidence, &precision, &solution.point)?;
             precision = self.fitted(&solution, 1.0);
         }
-        let fitted = self.integrated(evidence, &precision, &solution.point, draws)?;
-        Some((self.uncentred(&stated), self.uncentred(&fitted)))
+        let (fitted, counted_too) = self.integrated(evidence, &precision, &solution.point, draws)?;
+        let with = |solution: &Solution, draws: usize| LevelPosterior { draws, ..self.uncentred(solution) };
+        Some((with(&stated, counted), with(&fitted, counted_too)))
     }
 
-    /// For coefficients of x: θ = Tᵀθ_z and TᵀΣT, where T is the identity but for −m̂ in the intercept's column.
+    /// For coefficients of x, without draws: θ = Tᵀθ_z and TᵀΣT, where T is the identity but for −m̂ in the intercept's column.
     pub fn uncentred(&self, solution: &Solution) -> LevelPosterior {
         let (centre, last) = (self.inputs.centre(), self.inputs.width() - 1);
         let mut weights: Vec<f64> = centre.iter().map(|m| -m).collect();
@@ -212,7 +216,7 @@ impl LevelReadout<'_> {
         let mut covariance = solution.covariance.clone();
         covariance[place(last, 0)..].copy_from_slice(&row);
         covariance[place(last, last)] = row.iter().zip(&weights).map(|(a, b)| a * b).sum();
-        LevelPosterior { mean: self.inputs.uncentred(&solution.point), covariance }
+        LevelPosterior { mean: self.inputs.uncentred(&solution.point), covariance, draws: 0 }
     }
 }
 
@@ -254,7 +258,7 @@ mod tests {
             evidence.add(&inputs, rows, &next.point, &waves(9), deviation).unwrap();
             next = readout.advance(&evidence, &next).unwrap().0;
         }
-        let draws = belief.draws([7; 32], DRAWS).unwrap();
+        let draws = belief.draws([7; 32], DRAWS);
         readout.posteriors(&evidence, &next.point, &draws).unwrap()
     }
 
@@ -267,6 +271,7 @@ mod tests {
             for posterior in [&stated, &fitted] {
                 let case = format!("{size} {deviation} {rows}: {posterior:?}");
                 assert!(posterior.mean.iter().all(|v| v.is_finite()), "{case}");
+                assert_eq!(posterior.draws, DRAWS, "{case}");
                 assert!(crate::linalg::cholesky(&posterior.covariance, 8).is_some(), "{case}");
             }
             assert!((0..8).all(|j| stated.covariance[place(j, j)] < 20.0), "{stated:?}");

@@ -2,7 +2,6 @@
 
 use super::design::{InputDesign, LEVELS, LevelPlan, PublicNumbers as LevelNumbers, level_norm};
 use super::protocol::NoiseAwareLevels;
-use crate::RunError;
 use crate::algorithm::Protocol;
 use crate::algorithm::pvi::GAUSSIAN;
 use crate::describe::{
@@ -10,11 +9,12 @@ use crate::describe::{
     ValueKind,
 };
 use crate::linalg::packed;
-use crate::method::{AlgorithmSettings, BoundWords, Description, Parts};
+use crate::method::{AlgorithmSettings, BoundWords, Description, Method, Parts};
 use crate::plan::gaussian_mu;
 use crate::public::{Derived, PublicNumbers};
 use crate::release::{Bound, BudgetShare, Clipped, OpeningRelease, Release, Releases};
 use crate::settings::{Aggregator, Covariance, Promise, Rounds};
+use crate::{Intervals, RunError};
 use privacy::{Adjacency, Grain, NormBound, Unit};
 use serde::Serialize;
 use std::f64::consts::SQRT_2;
@@ -57,6 +57,9 @@ const LEVEL_KEYS: &[Key] = &[
         example: "\"stated\"",
     },
 ];
+
+/// What was measured of its intervals: `posterity reproduce coverage-grid`.
+const MEASURED: &str = "TODO";
 
 const OF_TWO_LEVELS: Need = Need {
     offer: Offer::LogisticLink,
@@ -151,6 +154,13 @@ impl AlgorithmSettings for LevelsSettings {
         }
     }
 
+    fn intervals(&self) -> Intervals {
+        match self.prior {
+            ServedPrior::Stated => Intervals::count_noise(MEASURED),
+            ServedPrior::Fitted => Intervals::FittedPrior,
+        }
+    }
+
     fn rounds(&self) -> Rounds {
         Rounds::Count(LEVELS as u64 + 2)
     }
@@ -198,8 +208,8 @@ impl AlgorithmSettings for LevelsSettings {
         }
     }
 
-    fn derived(&self, promise: Option<&Promise>, public: &PublicNumbers) -> Vec<Derived> {
-        let Some(promise) = promise else { return Vec::new() };
+    fn derived(&self, method: &Method, public: &PublicNumbers) -> Vec<Derived> {
+        let Some(promise) = &method.promise else { return Vec::new() };
         let (Some(design), Some(mu)) = (InputDesign::of_layout(&public.inputs), gaussian_mu(promise, &public.rows))
         else {
             return Vec::new();

@@ -1,7 +1,7 @@
 //! Noise-aware PVI as a study states it: its rule, its constants, and where their defaults come from.
 
 use super::NoiseAware;
-use crate::RunError;
+use super::budget::{AveragedRounds, MOST_WEIGHTED_ROUNDS, RoundBudget};
 use crate::algorithm::Protocol;
 use crate::algorithm::pvi::{
     AVERAGE_KEY, GAUSSIAN, SITE_INTERCEPT_KEY, WITH_INTERCEPT, check_own_precision, details, site_intercept,
@@ -11,8 +11,12 @@ use crate::describe::{
     STRAY, ValueKind,
 };
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
+use crate::public::{Derived, PublicNumbers, rounded};
 use crate::release::{Clipped, Release, Releases};
-use crate::settings::{Aggregator, Clip, Covariance, DAMPING_KEY, Damping, MOST_ROUNDS_KEY, ROUNDS_KEY, Rounds};
+use crate::settings::{
+    Aggregator, Clip, Covariance, DAMPING_KEY, Damping, MOST_ROUNDS_KEY, Promise, ROUNDS_KEY, Rounds, Schedule,
+};
+use crate::{Intervals, RunError};
 use privacy::{Grain, Unit};
 use serde::Serialize;
 use std::sync::Arc;
@@ -30,6 +34,10 @@ pub struct NoiseAwareSettings {
     pub average: u32,
     /// Prior precision of a site-specific intercept, which never leaves its site; none without one.
     pub site_intercept: Option<f64>,
+    /// How the budget is divided over the rounds. Settings that divide it evenly have the bytes that they had before there was a
+    /// choice.
+    #[serde(skip_serializing_if = "RoundBudget::is_even")]
+    pub budget: RoundBudget,
 }
 
 /// Constants of noise-aware PVI.
@@ -73,10 +81,18 @@ impl NoiseAwareConstants {
     }
 }
 
+/// What was measured of rule A: `posterity reproduce coverage-methods`.
+const MEASURED_A: &str = "TODO";
+/// What was measured of rule B there.
+const MEASURED_B: &str = "TODO";
 /// Default bound of second moments, as a share of the clip.
 const MOMENTS_OF_CLIP: f64 = 0.7;
 /// Bound of second moments where nothing is clipped.
 const UNBOUNDED: f64 = 1000.0;
+/// Rounds where a study leaves them out.
+const ROUNDS: u64 = 15;
+/// Readouts whose mean is served.
+const AVERAGE: u32 = 6;
 /// ρ where each client noises its own sums.
 const DAMPING_ALONE: f64 = 0.15;
 /// ρ where clients share one noise, or there is none.
@@ -134,9 +150,16 @@ const CONSTANTS: &[Key] = &[
         otherwise: Otherwise::Number(3.0),
         example: "3.0",
     },
+    Key {
+        name: "budget",
+        about: "moments: how the budget is divided over the rounds, evenly or by what each weighs in the served mean",
+        kind: ValueKind::Word(&["even", "weighted"]),
+        otherwise: Otherwise::Word("even"),
+        example: "\"weighted\"",
+    },
 ];
 
-const READOUT: &[Key] = &[Key { otherwise: Otherwise::Number(6.0), ..AVERAGE_KEY }];
+const READOUT: &[Key] = &[Key { otherwise: Otherwise::Number(AVERAGE as f64), ..AVERAGE_KEY }];
 
 /// `algorithm = "noise-aware"`
 pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
@@ -144,7 +167,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     also: &["noise-aware-pvi"],
     about: "Noise-aware PVI: every release is read as an observation of a sum, with noise of known variance.",
     keys: &[
-        ROUNDS_KEY,
+        ROUNDS_KEY.otherwise(Otherwise::Number(ROUNDS as f64)),
         MOST_ROUNDS_KEY,
         Key { otherwise: Otherwise::Follows("0.15, or 0.25 where clients share one noise"), ..DAMPING_KEY },
         Key {
@@ -187,16 +210,17 @@ fn read(reading: &Reading<'_>) -> Result<Arc<dyn AlgorithmSettings>, Conflict> {
             floor: constants.number("floor")?,
             caution: constants.number("caution")?,
         },
-        rounds: Rounds::read(keys)?,
+        rounds: Rounds::read_or(keys, Some(ROUNDS))?,
         damping: Damping::read(keys, Some(damping))?,
         average: keys.table("readout", READOUT).small_count("average")?,
         site_intercept: site_intercept(keys)?,
+        budget: if constants.word("budget")? == "weighted" { RoundBudget::Weighted } else { RoundBudget::Even },
     }))
 }
 
 fn curvature(constants: &Keys<'_>, reading: &Reading<'_>) -> Result<Curvature, Conflict> {
     let every_round = constants.word("curvature")? == "every-round";
-    let strays: &[&str] = if every_round { &["looks", "moment_bound"] } else { &["weight"] };
+    let strays: &[&str] = if every_round { &["looks", "moment_bound", "budget"] } else { &["weight"] };
     if let Some(stray) = strays.iter().find(|key| constants.has(key)) {
         let what = format!("noise_aware.{stray} has no meaning for this curvature");
         return Err(constants.conflict(stray, STRAY, what, format!("leave {stray} out")));
@@ -219,6 +243,80 @@ const OF_LINES: Need = Need {
     hint: "use noise_aware = { curvature = \"every-round\" }",
 };
 
+impl NoiseAwareSettings {
+    /// The rounds, where the budget is divided by their weights.
+    fn weighted(&self) -> Option<AveragedRounds> {
+        match (self.budget, self.constants.curvature, self.rounds) {
+            (RoundBudget::Weighted, Curvature::Moments { looks, .. }, Rounds::Count(rounds))
+                if u64::from(looks) < rounds =>
+            {
+                Some(AveragedRounds { rounds, looks, kept: self.damping.get(), average: self.average })
+            }
+            _ => None,
+        }
+    }
+
+    /// Refuses weights of rounds where they are not known before the run, or where a round is not one question to all sites.
+    fn check_budget(&self, method: &Method) -> Result<(), Conflict> {
+        let refuse = |what: &str, hint: &str| Err(Conflict::new("noise_aware.budget", NOT_TOGETHER, what, hint));
+        match (self.budget, self.constants.curvature, self.rounds) {
+            (RoundBudget::Even, ..) => Ok(()),
+            (_, Curvature::EveryRound { .. }, _) => {
+                refuse("a weighted budget is for the rule of second moments", "use budget = \"even\"")
+            }
+            (_, _, Rounds::UntilSpent { .. }) => {
+                refuse("rounds until the budget is spent have no weights beforehand", "give a number of rounds")
+            }
+            (_, _, Rounds::Count(rounds)) if rounds > MOST_WEIGHTED_ROUNDS => refuse(
+                &format!("{rounds} rounds, expected at most {MOST_WEIGHTED_ROUNDS} with a weighted budget"),
+                "use fewer rounds, or budget = \"even\"",
+            ),
+            _ if method.schedule != Schedule::Synchronous => refuse(
+                "a weighted budget gives every round a noise of its own, so that a round asks all sites at once",
+                "use schedule = \"synchronous\", or budget = \"even\"",
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// x under which three times the noise in the readout shrinks too much.
+const LITTLE_INFORMATION: f64 = 1_500.0;
+
+/// A study that states its clip was set by hand.
+const BY_HAND: &[&str] = &["privacy.clip"];
+
+impl NoiseAwareSettings {
+    /// Settings for public numbers (`docs/explanation/settings.md`).
+    fn for_numbers(&self, method: &Method, promise: &Promise, public: &PublicNumbers) -> Vec<Derived> {
+        let k = public.nonzero_inputs();
+        let moments = matches!(self.constants.curvature, Curvature::Moments { .. });
+        let clip = if moments { public.clip(1.0, "") } else { public.clip(0.75, ", clipped with their precisions") };
+        let (usual, whose) = match promise.aggregator {
+            Aggregator::None => (DAMPING_ALONE, "every site adds its own noise"),
+            Aggregator::Curator | Aggregator::SecureSum(_) => (DAMPING_SHARED, "sites share one noise"),
+        };
+        let damping = match 4.0 / k < usual {
+            true => Derived::new("damping", rounded(4.0 / k), format!("4 / {k}: each row has {k} non-zero inputs")),
+            false => Derived::new("damping", usual, whose),
+        };
+        let x = public.information(promise);
+        let (caution, side) = if x < LITTLE_INFORMATION { (1.0, "under") } else { (3.0, "at least") };
+        let caution = Derived::new(
+            "noise_aware.caution",
+            caution,
+            format!("rows · ε / √sources is {x:.0}, {side} {LITTLE_INFORMATION}"),
+        );
+        let rounds = Derived::new("rounds", ROUNDS as i64, "the decaying mean has settled by then");
+        let average = Derived::new("readout.average", i64::from(AVERAGE), "the noise of the last rounds averages out");
+        let countable = moments && method.schedule == Schedule::Synchronous && matches!(self.rounds, Rounds::Count(_));
+        let why = "a round has noise by what it weighs in the served mean, which lowers the noise in it";
+        let budget = countable.then(|| Derived::new("noise_aware.budget", "weighted", why).unless(BY_HAND));
+        let rest = [damping, caution, average].map(|setting| setting.unless(BY_HAND));
+        clip.into_iter().chain([rounds]).chain(rest).chain(budget).collect()
+    }
+}
+
 impl AlgorithmSettings for NoiseAwareSettings {
     fn descriptor(&self) -> &'static Descriptor<dyn AlgorithmSettings> {
         &DESCRIPTOR
@@ -235,9 +333,19 @@ impl AlgorithmSettings for NoiseAwareSettings {
         };
         Description {
             algorithm: format!("noise-aware by {rule}, residuals of all rows"),
-            details: details(self.damping, Covariance::MeanField, self.site_intercept),
+            details: details(self.damping, Covariance::MeanField, self.site_intercept)
+                .into_iter()
+                .chain((!self.budget.is_even()).then(|| "budget weighted by rounds".to_owned()))
+                .collect(),
             local: "all rows in every round".into(),
             readout: (self.average > 1).then(|| format!("mean of the last {} rounds", self.average)),
+        }
+    }
+
+    fn intervals(&self) -> Intervals {
+        match self.constants.curvature {
+            Curvature::Moments { .. } => Intervals::count_noise(MEASURED_A),
+            Curvature::EveryRound { .. } => Intervals::count_noise(MEASURED_B),
         }
     }
 
@@ -245,8 +353,11 @@ impl AlgorithmSettings for NoiseAwareSettings {
         self.rounds
     }
 
+    /// With a weighted budget every round is a stage of its own: the looks together, then the rounds, the last as the main one.
     fn releases(&self, dimension: usize) -> Releases {
-        self.constants.release(dimension).into()
+        let release = self.constants.release(dimension);
+        let openings = self.weighted().map(|rounds| rounds.openings(release)).unwrap_or_default();
+        Releases { openings, ..release.into() }
     }
 
     fn limits(&self) -> Vec<(&'static str, Limits)> {
@@ -260,6 +371,7 @@ impl AlgorithmSettings for NoiseAwareSettings {
 
     fn check(&self, method: &Method) -> Result<(), Conflict> {
         check_own_precision(self.site_intercept)?;
+        self.check_budget(method)?;
         match self.constants.curvature {
             Curvature::Moments { looks, .. } if u64::from(looks) >= method.most_rounds() => {
                 let what = "every round asks for second moments, and none is left for residuals";
@@ -285,6 +397,14 @@ impl AlgorithmSettings for NoiseAwareSettings {
         true
     }
 
+    fn derived(&self, method: &Method, public: &PublicNumbers) -> Vec<Derived> {
+        method.promise.as_ref().map(|promise| self.for_numbers(method, promise, public)).unwrap_or_default()
+    }
+
+    fn derives_clip(&self) -> bool {
+        true
+    }
+
     fn build(&self, parts: &Parts<'_>) -> Result<Box<dyn Protocol>, RunError> {
         Ok(Box::new(NoiseAware {
             problem: parts.problem.clone(),
@@ -292,7 +412,7 @@ impl AlgorithmSettings for NoiseAwareSettings {
             settings: self.constants,
             kept: self.damping.get(),
             average: self.average as usize,
-            sources: parts.sources(),
+            stages: parts.sources_by_stage(),
             rows: parts.rows.iter().sum::<u64>() as f64,
             counts_rows: parts.inputs.intercept().filter(|_| parts.unit() == Unit::Person),
         }))

@@ -5,7 +5,6 @@
 //! factor at local gates, their share of the total where only sums are opened.
 
 use super::{Cavity, Pvi};
-use crate::RunError;
 use crate::algorithm::Protocol;
 use crate::client::Summing;
 use crate::describe::{
@@ -13,12 +12,14 @@ use crate::describe::{
     ValueKind, resolve,
 };
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
+use crate::public::{Derived, PublicNumbers};
 use crate::release::Releases;
 use crate::settings::{
     Aggregator, Covariance, DAMPING_KEY, Damping, FactorRule, MOST_ROUNDS_KEY, NoiseReading, ROUNDS_KEY, Readout,
     Repair, Rounds,
 };
 use crate::solve::LocalSolve;
+use crate::{Intervals, RunError};
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
 
@@ -122,7 +123,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     about: "Partitioned variational inference: every client refines a factor of its own (Ashman et al. 2022).",
     keys: &[
         SOLVER_KEY,
-        ROUNDS_KEY,
+        ROUNDS_KEY.otherwise(Otherwise::Follows("10 with dp-optimisation; required with other solvers")),
         MOST_ROUNDS_KEY,
         DAMPING_KEY,
         COVARIANCE_KEY,
@@ -138,9 +139,10 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
     read: |reading| {
         let keys = &reading.keys;
         let readout = keys.table("readout", READOUT_KEYS);
+        let solver = resolve::solver(reading, keys.word("solver")?)?;
         Ok(Arc::new(PviSettings {
-            solver: resolve::solver(reading, keys.word("solver")?)?,
-            rounds: Rounds::read(keys)?,
+            rounds: Rounds::read_or(keys, solver.starting_rounds())?,
+            solver,
             damping: Damping::read(keys, None)?,
             covariance: covariance(keys)?,
             factor: match keys.word("factor")? {
@@ -226,6 +228,9 @@ pub(in crate::algorithm) fn repair_words(repair: Repair) -> Option<String> {
     }
 }
 
+/// What was measured of the noise-aware readout: `posterity reproduce coverage-methods`.
+const MEASURED: &str = "TODO";
+
 impl AlgorithmSettings for PviSettings {
     fn descriptor(&self) -> &'static Descriptor<dyn AlgorithmSettings> {
         &DESCRIPTOR
@@ -250,6 +255,13 @@ impl AlgorithmSettings for PviSettings {
             details: details(self.damping, self.covariance, self.site_intercept),
             local: self.solver.describe_local(),
             readout: (!readout.is_empty()).then(|| readout.join(", ")),
+        }
+    }
+
+    fn intervals(&self) -> Intervals {
+        match self.readout.noise {
+            NoiseReading::Aware => Intervals::count_noise(MEASURED),
+            NoiseReading::Plain => Intervals::IgnoreNoise,
         }
     }
 
@@ -318,6 +330,15 @@ impl AlgorithmSettings for PviSettings {
 
     fn clips_rows(&self) -> bool {
         self.solver.takes_noisy_steps()
+    }
+
+    /// What the solver says.
+    fn derived(&self, method: &Method, public: &PublicNumbers) -> Vec<Derived> {
+        method.promise.as_ref().map(|promise| self.solver.derived(promise, public)).unwrap_or_default()
+    }
+
+    fn derives_clip(&self) -> bool {
+        self.solver.starting_rounds().is_some()
     }
 
     /// The cavity follows from who adds up. Where only sums are opened the solver's weight is part of what

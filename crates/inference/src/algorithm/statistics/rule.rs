@@ -16,7 +16,7 @@ pub use row_norm::{Deviations, RowNorm};
 
 use super::StatisticsReading;
 use crate::RunError;
-use crate::describe::{Allowed, Canonical, Conflict, Descriptor, Key, Limits, ValueKind};
+use crate::describe::{Allowed, Canonical, Conflict, Descriptor, Key, Keys, Limits, Otherwise, ValueKind};
 use crate::method::BoundWords;
 use crate::regression::SyntheticSearch;
 use crate::release::BudgetShare;
@@ -92,7 +92,16 @@ pub trait Rule: fmt::Debug + Canonical + Send + Sync {
 
 /// `statistics.bound`
 pub(super) const BOUND_KEY: Key = Key::new("bound", ValueKind::Positive, "7.5")
-    .about("the bound that inputs and outcome are assumed to have, as encoded");
+    .about("the bound that inputs and outcome are assumed to have, as encoded")
+    .otherwise(Otherwise::Follows("the largest encoded value by the schema's bounds"));
+
+/// The stand-in of a bound that was left out. It is refused where a plan is made.
+pub(super) const UNSTATED_BOUND: f64 = f64::MAX;
+
+/// `bound`, or its stand-in.
+fn bound(keys: &Keys<'_>) -> Result<f64, Conflict> {
+    Ok(keys.maybe_number("bound")?.unwrap_or(UNSTATED_BOUND))
+}
 
 /// Rows only: what is read off the sums needs the number of rows, which is private where persons are protected.
 pub(super) const BY_ROWS: Allowed<Unit> = Allowed {

@@ -27,6 +27,7 @@ pub(super) const OUTCOME: &[Key] = &[
     Key::new("missing", ValueKind::Word(&["drop"]), "\"drop\"")
         .about("\"drop\" leaves out rows without an outcome")
         .otherwise(Otherwise::Follows("a row without an outcome is refused")),
+    Key::new("units", ValueKind::Text, "\"kg\"").about("a number: its units of measurement, for readers").optional(),
 ];
 
 /// One entry of `column`. Which of its keys are needed depends on `kind`.
@@ -50,6 +51,13 @@ pub(super) const COLUMN: &[Key] = &[
     Key::new("missing", ValueKind::Either(&[ValueKind::Word(&["flag", "level"]), ValueKind::Table(FILL)]), "\"flag\"")
         .about("what an empty cell becomes: numeric \"flag\" (an input of its own) or a number, category \"level\"")
         .otherwise(Otherwise::Follows("an empty cell is refused")),
+    Key::new("per", ValueKind::Positive, "10")
+        .about("numeric: the change for which reports tell its effect; with log = true a factor, 2 is per doubling")
+        .otherwise(Otherwise::Follows("a round number near the scale; per doubling with log = true")),
+    Key::new("units", ValueKind::Text, "\"years\"").about("numeric: its units of measurement, for readers").optional(),
+    Key::new("reference", ValueKind::Text, "\"a\"")
+        .about("category: the level with which reports compare the others; it changes no input")
+        .otherwise(Otherwise::Follows("the first level")),
 ];
 
 /// The outermost table of a data schema.

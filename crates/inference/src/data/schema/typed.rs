@@ -3,7 +3,7 @@
 //! Types that end in `AsTyped` mirror the file; each has a function `meant` that checks it and makes the
 //! type of [`super`]. Errors say on which line of the file they were found.
 
-use super::{Column, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, Schema};
+use super::{Column, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, Schema, ToldEffect};
 use crate::DataError;
 use crate::data::nearest::nearest;
 use serde::Deserialize;
@@ -113,6 +113,8 @@ struct OutcomeAsTyped {
     bounds: Option<[f64; 2]>,
     /// "drop", or nothing.
     missing: Option<String>,
+    /// Of a number, for readers.
+    units: Option<String>,
 }
 
 /// One column. Which of these may be there depends on `kind`.
@@ -134,6 +136,12 @@ struct ColumnAsTyped {
     log: Option<bool>,
     /// What a missing cell is.
     missing: Option<MissingAsTyped>,
+    /// Of a number: how much of it an effect is told for.
+    per: Option<f64>,
+    /// Of a number: its units of measurement.
+    units: Option<String>,
+    /// Of a category: the level that the others are compared with.
+    reference: Option<String>,
 }
 
 /// `missing = "flag"`, or `missing = { fill = 0.0 }`.
@@ -173,7 +181,7 @@ impl OutcomeAsTyped {
                 return Err(Wrong::new(what, "leave it out, or say \"drop\": rows without an outcome are left out"));
             }
         };
-        let numeric = self.centre.is_some() || self.scale.is_some() || self.bounds.is_some();
+        let numeric = self.centre.is_some() || self.scale.is_some() || self.bounds.is_some() || self.units.is_some();
         let kind = match (self.levels, self.bounds) {
             (Some(levels), _) if !numeric => OutcomeKind::Classes(checked_levels(&self.column, levels, 2)?),
             (None, Some(bounds)) => {
@@ -187,7 +195,7 @@ impl OutcomeAsTyped {
                 return Err(Wrong::new(what, "give `levels = [...]`, or `bounds = [low, high]` for a number"));
             }
         };
-        Ok(Outcome { column: self.column, kind, drop_missing })
+        Ok(Outcome { column: self.column, kind, drop_missing, units: self.units })
     }
 }
 
@@ -205,7 +213,43 @@ impl ColumnAsTyped {
                 return Err(Wrong::new(what, format!("{hint}kinds are numeric, category and ignore")));
             }
         };
-        Ok(Column { name: self.name, kind })
+        let told = self.told(&kind)?;
+        Ok(Column { name: self.name, kind, told })
+    }
+
+    /// How an effect is told: a change over 0 of a number, a factor over 1 of a logarithm, one of a category's levels.
+    fn told(&self, kind: &Kind) -> Result<ToldEffect, Wrong> {
+        let wrong = |what: String, hint: String| Err(Wrong::new(format!("column `{}`: {what}", self.name), hint));
+        match (kind, self.per) {
+            (Kind::Numeric(numeric), Some(per)) => {
+                let least = if numeric.log { 1.0 } else { 0.0 };
+                if !(per.is_finite() && per > least) {
+                    let what =
+                        if numeric.log { "a factor, over 1: per = 2 is per doubling" } else { "a number over 0" };
+                    return wrong(format!("per = {per}"), format!("an effect is told for {what}"));
+                }
+            }
+            (_, Some(per)) => return wrong(format!("per = {per}"), "only the effect of a number has a unit".into()),
+            (_, None) => {}
+        }
+        if let Some(units) = self.units.as_deref().filter(|_| !matches!(kind, Kind::Numeric(_))) {
+            return wrong(format!("units = \"{units}\""), "only a number has units".into());
+        }
+        let reference = match (kind, self.reference.as_deref()) {
+            (_, None) => None,
+            (Kind::Category { levels, .. }, Some(wanted)) => match levels.iter().position(|level| level == wanted) {
+                Some(place) => Some(place),
+                None => {
+                    let close = nearest(wanted, levels.iter().map(String::as_str));
+                    let close = close.map_or_else(String::new, |level| format!("did you mean `{level}`? "));
+                    return wrong(format!("reference = \"{wanted}\""), format!("{close}it is one of the levels"));
+                }
+            },
+            (_, Some(wanted)) => {
+                return wrong(format!("reference = \"{wanted}\""), "only a category has a reference level".into());
+            }
+        };
+        Ok(ToldEffect { per: self.per, units: self.units.clone(), reference })
     }
 
     /// A number needs `centre` and `scale`; where a missing cell has no rule, it is refused.
@@ -253,6 +297,7 @@ impl ColumnAsTyped {
     fn ignored(&self) -> Result<Kind, Wrong> {
         let any = self.levels.is_some() || self.centre.is_some() || self.scale.is_some() || self.bounds.is_some();
         let any = any || self.log.is_some() || self.missing.is_some();
+        let any = any || self.per.is_some() || self.units.is_some() || self.reference.is_some();
         self.refuse("more than a name", any, "give it another kind, or leave the rest out")?;
         Ok(Kind::Ignore)
     }
@@ -354,6 +399,15 @@ mod tests {
             ("{ name = \"a\", kind = \"category\" }", "lacks its levels"),
             ("{ name = \"a\", kind = \"category\", levels = [\"x\"], missing = { fill = 1 } }", "for a category"),
             ("{ name = \"a\", kind = \"ignore\", centre = 1 }", "more than a name"),
+            ("{ name = \"a\", kind = \"numeric\", centre = 0, scale = 1, per = 0 }", "a number over 0"),
+            (
+                "{ name = \"a\", kind = \"numeric\", centre = 0, scale = 1, bounds = [1, 9], log = true, per = 1 }",
+                "doubling",
+            ),
+            ("{ name = \"a\", kind = \"numeric\", centre = 0, scale = 1, reference = \"x\" }", "only a category"),
+            ("{ name = \"a\", kind = \"category\", levels = [\"x\", \"z\"], reference = \"Z\" }", "did you mean `z`"),
+            ("{ name = \"a\", kind = \"category\", levels = [\"x\"], units = \"kg\" }", "only a number"),
+            ("{ name = \"a\", kind = \"category\", levels = [\"x\"], per = 1 }", "only the effect of a number"),
             ("{ name = \"y\", kind = \"ignore\" }", "named twice"),
             ("{ name = \"a\", kind = \"numeric\", center = 0, scale = 1 }", "did you mean `centre`?"),
             ("{ name = \"a\", kind = \"category\", levels = [0, 1] }", "in double quotes"),

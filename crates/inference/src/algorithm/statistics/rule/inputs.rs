@@ -34,7 +34,7 @@ pub const DESCRIPTOR: Descriptor<dyn Rule> = Descriptor {
         units: BY_ROWS,
         ..Limits::NONE
     },
-    read: |reading| Ok(Arc::new(InputPerturbation { bound: reading.keys.number("bound")? })),
+    read: |reading| Ok(Arc::new(InputPerturbation { bound: super::bound(&reading.keys)? })),
 };
 
 impl Rule for InputPerturbation {

@@ -25,7 +25,7 @@ pub const DESCRIPTOR: Descriptor<dyn Rule> = Descriptor {
     about: "Every product of values cut to an assumed bound (Heikkilä et al. 2017).",
     keys: &[BOUND_KEY],
     limits: Limits { units: BY_ROWS, ..Limits::NONE },
-    read: |reading| Ok(Arc::new(PlainProducts { bound: reading.keys.number("bound")? })),
+    read: |reading| Ok(Arc::new(PlainProducts { bound: super::bound(&reading.keys)? })),
 };
 
 impl Rule for PlainProducts {

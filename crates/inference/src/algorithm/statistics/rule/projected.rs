@@ -44,7 +44,7 @@ pub const DESCRIPTOR: Descriptor<dyn Rule> = Descriptor {
     ],
     limits: Limits { units: BY_ROWS, ..Limits::NONE },
     read: |reading| {
-        Ok(Arc::new(Projected { bound: reading.keys.number("bound")?, share: reading.keys.number("share")? }))
+        Ok(Arc::new(Projected { bound: super::bound(&reading.keys)?, share: reading.keys.number("share")? }))
     },
 };
 

@@ -46,7 +46,7 @@ pub const DESCRIPTOR: Descriptor<dyn Rule> = Descriptor {
     also: &[],
     about: "Outer products of whole rows, clipped by their norm in units of standard deviations; the default rule.",
     keys: &[
-        BOUND_KEY.otherwise(Otherwise::Follows("required unless deviations are known")),
+        BOUND_KEY,
         Key::new("deviations", ValueKind::Word(&["asked", "known"]), "\"known\"")
             .about("where standard deviations come from: a first round, or the schema's scales")
             .otherwise(Otherwise::Word("asked")),
@@ -61,8 +61,7 @@ pub const DESCRIPTOR: Descriptor<dyn Rule> = Descriptor {
     read,
 };
 
-/// Refuses a bound or a share where the standard deviations are known, and asks for the bound where
-/// they are not.
+/// Refuses a bound or a share where the standard deviations are known.
 fn read(reading: &Reading<'_>) -> Result<Arc<dyn Rule>, Conflict> {
     let keys = &reading.keys;
     let known = keys.word("deviations")? == "known";
@@ -70,15 +69,9 @@ fn read(reading: &Reading<'_>) -> Result<Arc<dyn Rule>, Conflict> {
         let what = format!("statistics.{stray} has no meaning where the standard deviations are known");
         return Err(keys.conflict(stray, STRAY, what, format!("leave {stray} out")));
     }
-    if !known && !keys.has("bound") {
-        let what = "the bound that inputs and outcome are assumed to have, as encoded, is missing";
-        let hint =
-            "statistics = { bound = 7.5 }, from the schema; or deviations = \"known\" where the schema scales by them";
-        return Err(keys.conflict("", STRAY, what, hint));
-    }
     let deviations = match known {
         true => Deviations::Known,
-        false => Deviations::Asked { bound: keys.number("bound")?, share: keys.number("share")? },
+        false => Deviations::Asked { bound: super::bound(keys)?, share: keys.number("share")? },
     };
     Ok(Arc::new(RowNorm { deviations, radius: keys.number("radius")? }))
 }
