@@ -3,7 +3,7 @@
 use super::columns::{self, Columns};
 use super::forecast::{Forecast, coded, loose_delta, notes, private_rows};
 use super::meant::Study;
-use super::sites::Sites;
+use super::sites::{Sites, UNDECLARED};
 use super::warnings;
 use super::words::{self, LabelledRow, row};
 use crate::datasets;
@@ -14,9 +14,6 @@ use inference::settings::DeltaRule;
 use inference::warning::public::{clip_out_of_scale, large_epsilon};
 use privacy::Unit;
 use serde_json::json;
-
-/// Code of a plan that lacks declared rows or clients: a check can do without.
-const UNDECLARED: &str = "S012";
 
 /// What a study would run: its data as header and schema say, its methods, and what its reader should know.
 pub struct Check {
@@ -41,7 +38,8 @@ impl Check {
         let of = |part| Part::of(part, folders);
         let parts: Vec<Part> = study.by_data().into_iter().map(of).collect::<Result<_, _>>()?;
         let warnings = once(parts.iter().flat_map(Part::warnings));
-        let notes = once(parts.iter().flat_map(|part| notes(&part.study, &part.columns.schema)));
+        let of_part = |part: &Part| notes(&part.study, &part.columns.schema).into_iter().chain(part.uncounted.clone());
+        let notes = once(parts.iter().flat_map(of_part));
         Ok(Self { study: study.clone(), parts, notes, warnings })
     }
 
@@ -54,7 +52,8 @@ impl Check {
                 rows.push(row("column", part.study.name.clone()));
             }
             rows.push(row("data", words::data(&part.study)));
-            rows.push(row("columns", part.columns.words(study.model.intercept)));
+            let read = if part.counted { "rows were counted" } else { "no row was read" };
+            rows.push(row("columns", format!("{}; {read}", part.columns.words(study.model.intercept))));
             if part.study.simulated {
                 rows.push(row("clients", words::partition(&part.study.partition)));
             }
@@ -62,9 +61,12 @@ impl Check {
         rows.extend(study.served.iter().map(|served| row("federation", served.words())));
         rows.push(row("model", study.model.describe()));
         rows.push(row("seeds", study.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")));
-        for method in &study.methods {
+        let settled = settled(study, parts);
+        for (at, method) in settled.methods.iter().enumerate() {
             rows.push(row("method", method.name.clone()));
             rows.extend(described(method).into_iter().map(|text| row("", text)));
+            let derived = settled.derived.get(at).into_iter().flatten();
+            rows.extend(derived.map(|of| row("", words::derived(of))));
         }
         if study.simulated {
             rows.push(row("always", always(study)));
@@ -77,6 +79,14 @@ impl Check {
     /// As one object.
     pub fn json(&self) -> serde_json::Value {
         object(&self.study, &self.parts, &self.notes, &self.warnings)
+    }
+}
+
+/// The study with what its methods leave out, where one data set and one partition say it.
+fn settled<'a>(study: &'a Study, parts: &'a [Part]) -> &'a Study {
+    match parts {
+        [one] => one.settled.as_ref().unwrap_or(study),
+        _ => study,
     }
 }
 
@@ -106,6 +116,12 @@ struct Part {
     columns: Columns,
     /// What the plan warns of, or what can be said without one.
     coded: Vec<String>,
+    /// The study with what its methods leave out; none of several partitions, and where rows are not declared.
+    settled: Option<Study>,
+    /// Whether the rows of its table were counted.
+    counted: bool,
+    /// Why they could not be, where they were to be.
+    uncounted: Option<String>,
     /// Whether its rows are here.
     fetched: bool,
 }
@@ -114,10 +130,14 @@ impl Part {
     fn of(study: Study, folders: &Folders) -> Result<Self, StudyError> {
         let columns = Columns::of(&study, folders)?;
         let each = study.by_column();
-        let coded =
-            each.iter().map(|column| plannable(column, folders, &columns)).collect::<Result<Vec<_>, _>>()?.concat();
+        let planned: Vec<Plannable> =
+            each.iter().map(|column| plannable(column, folders, &columns)).collect::<Result<_, _>>()?;
+        let coded = planned.iter().flat_map(|planned| planned.coded.clone()).collect();
+        let uncounted = planned.iter().find_map(|planned| planned.uncounted.clone());
+        let counted = planned.iter().any(|planned| planned.counted);
+        let settled = planned.into_iter().next().and_then(|planned| planned.settled).filter(|_| each.len() == 1);
         let fetched = datasets::find(&study.data.source).is_none_or(|set| datasets::is_here(set, folders));
-        Ok(Self { study, columns, coded, fetched })
+        Ok(Self { study, columns, coded, settled, counted, uncounted, fetched })
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -142,20 +162,41 @@ impl Part {
     }
 }
 
-/// Refuses what a plan would refuse, where rows and clients are known or declared; and what the plan warns of. Without declared
-/// rows, what ε and clip alone warn of.
-fn plannable(study: &Study, folders: &Folders, columns: &Columns) -> Result<Vec<String>, StudyError> {
+/// What the codes of rows begin with. Header and schema were compared before, so that what is left is in the rows.
+const OF_ROWS: char = 'D';
+
+/// What a plan says of a study, as far as there is one.
+struct Plannable {
+    coded: Vec<String>,
+    /// The study with what its methods leave out.
+    settled: Option<Study>,
+    /// Whether rows were counted for it.
+    counted: bool,
+    /// Why they could not be.
+    uncounted: Option<String>,
+}
+
+/// Refuses what a plan would refuse, where rows and clients are known or declared; what the plan warns of, and what it derives.
+/// Without declared rows, what ε and clip alone warn of.
+fn plannable(study: &Study, folders: &Folders, columns: &Columns) -> Result<Plannable, StudyError> {
     match Forecast::of(study, folders) {
-        Ok(forecast) => Ok(forecast.coded()),
-        Err(failure) if failure.code() != UNDECLARED => Err(failure),
-        Err(_) => {
+        Ok(forecast) => Ok(Plannable {
+            coded: forecast.coded(),
+            counted: forecast.is_counted(),
+            settled: Some(forecast.study().clone()),
+            uncounted: None,
+        }),
+        Err(failure) if failure.code() != UNDECLARED && !failure.code().starts_with(OF_ROWS) => Err(failure),
+        Err(failure) => {
             let typical = warnings::typical_gradient(study, &columns.schema);
             let of = |method: &Method| {
                 let clip = typical.and_then(|typical| clip_out_of_scale(method, typical));
                 let all = large_epsilon(method).into_iter().chain(clip);
                 all.map(|warning| coded(&method.name, &warning)).collect::<Vec<_>>()
             };
-            Ok(study.methods.iter().flat_map(of).collect())
+            let uncounted = (failure.code() != UNDECLARED).then(|| format!("rows cannot be counted yet: {failure}"));
+            let coded = study.methods.iter().flat_map(of).collect();
+            Ok(Plannable { coded, settled: None, counted: false, uncounted })
         }
     }
 }
@@ -172,10 +213,13 @@ fn described(method: &Method) -> Vec<String> {
 }
 
 fn object(study: &Study, parts: &[Part], notes: &[String], warnings: &[String]) -> serde_json::Value {
-    let methods: Vec<_> = study
+    let settled = settled(study, parts);
+    let methods: Vec<_> = settled
         .methods
         .iter()
-        .map(|m| {
+        .enumerate()
+        .map(|(at, m)| {
+            let derived = settled.derived.get(at).into_iter().flatten().map(words::derived_object);
             json!({
                 "name": m.name,
                 "algorithm": m.algorithm.descriptor().name,
@@ -183,6 +227,7 @@ fn object(study: &Study, parts: &[Part], notes: &[String], warnings: &[String]) 
                 "schedule": words::schedule(m.schedule),
                 "private": m.promise.is_some(),
                 "words": described(m),
+                "derived": derived.collect::<Vec<_>>(),
             })
         })
         .collect();

@@ -54,7 +54,7 @@ const ALL: &[CodeEntry] = &[
     CodeEntry {
         code: "S003",
         title: "unsupported study version",
-        text: "A study begins with schema = 1, the version of the study format. This program supports version 1 only.\n\
+        text: "`schema` is the version of the study format, 1 where it is left out. This program supports version 1 only.\n\
                Exit code 2.",
     },
     CodeEntry {
@@ -69,8 +69,10 @@ const ALL: &[CodeEntry] = &[
     CodeEntry {
         code: "S005",
         title: "names or seeds are missing or repeated",
-        text: "Results are identified by method and seed: there must be at least one of each, and none may be repeated. The\n\
-               name of the study becomes a directory, so it may contain only letters, digits, - and _. Exit code 2.",
+        text: "Results are identified by method and seed: there must be at least one of each, and none may be repeated.\n\
+               Without a [[method]], [privacy] with an ε makes the default method of the model; a model without one needs a\n\
+               [[method]]. The name of the study becomes a directory, so it may contain only letters, digits, - and _.\n\
+               Exit code 2.",
     },
     CodeEntry {
         code: "S006",
@@ -123,8 +125,9 @@ const ALL: &[CodeEntry] = &[
     CodeEntry {
         code: "S012",
         title: "a plan needs declared row counts",
-        text: "`plan` reads no rows, so it must be told the number of rows and clients where noise, batches or δ depend on\n\
-               them, or on the clients of a secure sum: [data] declared_rows = N for all rows of the source, or a list with\n\
+        text: "`plan` counts the rows of a table only if the table is there and their number is public (unit = \"example\" and\n\
+               adjacency = \"substitute\"). Otherwise it must be told the number of rows and clients where noise, batches or\n\
+               δ depend on them, or on the clients of a secure sum: [data] declared_rows = N for all rows of the source, or a list with\n\
                the rows of each client in the order of their names. Where the clients are the values of a column, a total\n\
                is enough for methods whose batch size and δ do not depend on row counts. For a source split by a column,\n\
                declare the training rows. The numbers of bundled data sets are known. Exit code 2.",

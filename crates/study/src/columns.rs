@@ -21,7 +21,7 @@ pub(crate) struct Columns {
 impl Columns {
     /// Reads both and compares; paths are looked for in these folders.
     pub(crate) fn of(study: &Study, folders: &Folders) -> Result<Self, StudyError> {
-        if !study.simulated {
+        if !study.has_table() {
             let (_, schema) = datasets::schema_of(&study.data.source, study.data.schema.as_deref(), folders)?;
             check(study, &schema)?;
             return Ok(Self { header: None, schema });
@@ -47,7 +47,7 @@ impl Columns {
         let plural = if inputs == 1 { "" } else { "s" };
         let found =
             self.header.map_or_else(String::new, |header| format!("{header} in the header, all in the schema, "));
-        format!("{found}{inputs} input{plural}{and}; no row was read")
+        format!("{found}{inputs} input{plural}{and}")
     }
 }
 
@@ -137,8 +137,7 @@ pub(crate) fn person_ids(study: &Study, schema: Option<&Schema>) -> Result<(), F
     let message = format!("unit = \"person\" needs person ids, and {found}");
     let hint = "name their column in the schema, person_id = \"patient\", or use unit = \"example\" for one row";
     let source = StudyText::new(study.file.clone(), &study.text);
-    let at = study.places.get(at).unwrap_or(&at);
-    Err(source.fault(&format!("method.{at}.privacy.unit"), "S015", message, hint))
+    Err(source.fault(&study.path(at, "privacy.unit"), "S015", message, hint))
 }
 
 /// Parts of rows that may come and go follow from record ids, so the schema has to name them.
@@ -149,5 +148,5 @@ pub(crate) fn record_ids(study: &Study, schema: Option<&Schema>) -> Result<(), F
     let message = format!("parts under add-remove need record ids, and {found}");
     let hint = "name their column in the schema, record_id = \"patient\", or use adjacency = \"substitute\"";
     let source = StudyText::new(study.file.clone(), &study.text);
-    Err(source.fault(&format!("method.{at}.privacy.adjacency"), "S015", message, hint))
+    Err(source.fault(&study.path(at, "privacy.adjacency"), "S015", message, hint))
 }

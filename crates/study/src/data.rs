@@ -1,8 +1,8 @@
 //! The data of a study as meant: where rows come from, and which of them are held out.
 
 use super::fault::{Fault, StudyText};
+use super::labels::{self, Labels};
 use super::meant::TableColumn;
-use super::plain;
 use super::served::Served;
 use super::synthetic::{self, Synthetic};
 use super::typed::{DataAsTyped, RowsAsTyped, SplitAsTyped, StudyAsTyped, TableColumnAsTyped};
@@ -32,6 +32,8 @@ pub struct Data {
     pub declared_inputs: Option<usize>,
     /// The law of made-up rows.
     pub(crate) synthetic: Option<Synthetic>,
+    /// Which coefficients labels are drawn with, where they are not those of the source.
+    pub(crate) labels: Option<Labels>,
     /// What scores of a number are told in.
     pub scores_in: ScoresIn,
 }
@@ -55,6 +57,9 @@ pub enum DeclaredRows {
     /// Of each client.
     Each(Vec<u64>),
 }
+
+/// The share of the rows that a simulation holds out where the study does not say which.
+pub(crate) const HELD_OUT: f64 = 0.2;
 
 /// Source and split of a column's own.
 type OwnData = (Option<String>, Option<(Split, Option<u64>)>);
@@ -82,16 +87,14 @@ pub(super) fn of(
         let message = "only scores of an outcome that is a number have units".to_owned();
         return Err(source.fault("data.scores_in", "S011", message, "leave it out"));
     }
-    if only.is_some() {
-        of_simulation(typed, source)?;
+    let simulated = study.partition.is_some() || !columns.is_empty();
+    if !simulated {
+        of_simulation(typed, only.is_some(), source)?;
     }
     let (split, split_seed) = match &typed.split {
         Some(typed) => (split(typed, source, "data.split")?, split_seed(typed, source, "data.split")?),
-        None if only.is_some() => (Split::Rows { test: 0 }, None),
-        None => {
-            let hint = format!("{}; `studies/` holds complete examples", plain::example("split").unwrap_or_default());
-            return Err(source.fault("data", "S001", "`split` is missing".to_owned(), hint));
-        }
+        None if simulated => (Split::Fraction { test: HELD_OUT }, None),
+        None => (Split::Rows { test: 0 }, None),
     };
     Ok(Data {
         source: typed.source.clone(),
@@ -103,6 +106,7 @@ pub(super) fn of(
         declared_persons,
         declared_inputs: typed.declared_inputs,
         synthetic: synthetic::of(typed, model, &partitions, source)?,
+        labels: labels::of(typed.labels.as_ref(), model, synthetic::is_made(&typed.source), source)?,
         scores_in: typed.scores_in,
     })
 }
@@ -121,18 +125,22 @@ fn declared(typed: Option<&RowsAsTyped>, key: &str, source: &StudyText<'_>) -> R
     Ok(Some(declared))
 }
 
-/// Refuses what only a simulation has, in a study without one.
-fn of_simulation(typed: &DataAsTyped, source: &StudyText<'_>) -> Result<(), Fault> {
+/// Refuses what only a simulation has, in a study without one; numbers that sites declare elsewhere, where it is served.
+fn of_simulation(typed: &DataAsTyped, served: bool, source: &StudyText<'_>) -> Result<(), Fault> {
     let stray = [
         ("split", typed.split.is_some()),
-        ("declared_rows", typed.declared_rows.is_some()),
-        ("declared_persons", typed.declared_persons.is_some()),
+        ("declared_rows", served && typed.declared_rows.is_some()),
+        ("declared_persons", served && typed.declared_persons.is_some()),
+        ("labels", typed.labels.is_some()),
     ];
     match stray.iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((key, _)) => {
             let message = format!("{key} belongs to a simulation, and the study has no [partition]");
-            let hint = "add a [partition] to run it too; or leave this out: sites declare their rows in [federation]";
+            let hint = match served {
+                true => "add a [partition] to run it too; or leave this out: sites declare their rows in [federation]",
+                false => "add a [partition] to simulate it too; or leave this out: a fit uses all rows",
+            };
             Err(source.fault(&format!("data.{key}"), "S011", message, hint))
         }
     }
@@ -164,6 +172,23 @@ pub(super) fn of_column(
         Some(typed) => Some((split(typed, source, &path("split"))?, split_seed(typed, source, &path("split"))?)),
     };
     Ok((column.source.clone(), split))
+}
+
+/// The law of a column's made-up rows, where it has its own.
+pub(super) fn law_of_column(
+    at: usize,
+    column: &TableColumnAsTyped,
+    data: &DataAsTyped,
+    model: &StudyModel,
+    source: &StudyText<'_>,
+) -> Result<Option<Synthetic>, Fault> {
+    let Some(typed) = &column.synthetic else { return Ok(None) };
+    let path = format!("column.{at}.synthetic");
+    if !synthetic::is_made(&data.source) {
+        let message = "synthetic goes with a made-up source of the study".to_owned();
+        return Err(source.fault(&path, "S011", message, "leave it out"));
+    }
+    synthetic::stated(typed, &data.source, model, source, &path).map(Some)
 }
 
 fn split_seed(typed: &SplitAsTyped, source: &StudyText<'_>, at: &str) -> Result<Option<u64>, Fault> {

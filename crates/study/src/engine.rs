@@ -6,7 +6,7 @@ use inference::plan::Costs;
 use inference::public::PublicNumbers;
 use inference::results::DataSummary;
 use inference::warning::Warning;
-use inference::{Method, Observer, Prediction, Record};
+use inference::{Intervals, Method, Observer, Prediction, Record};
 use std::sync::Arc;
 
 /// One thing to run for each seed.
@@ -37,6 +37,15 @@ impl Work<'_> {
     /// Prior precision of an intercept of each site's own, where the work has one.
     pub(crate) fn site_intercept(&self) -> Option<f64> {
         if let Self::Method(method) = self { method.algorithm.site_intercept() } else { None }
+    }
+
+    /// What the intervals of its posterior are worth; none where there is no posterior.
+    pub(crate) fn intervals(&self) -> Option<Intervals> {
+        match self {
+            Self::Method(method) => Some(method.intervals()),
+            Self::NonPrivate(_) => Some(Intervals::WithoutNoise),
+            Self::Constant { .. } | Self::LocalOnly(_) => None,
+        }
     }
 
     /// Whether what is left is one posterior: sites' own fits are many, and a constant has none.

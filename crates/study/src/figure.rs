@@ -197,7 +197,7 @@ fn point(point: &PointAsTyped, typed: &StudyAsTyped, names: &[Named]) -> Result<
 /// A study of one partition has one column, under its own name.
 fn column(named: Option<&String>, typed: &StudyAsTyped) -> Result<String, String> {
     match named {
-        None if typed.columns.is_empty() => Ok(typed.study.name.clone()),
+        None if typed.columns.is_empty() => Ok(typed.study.name.clone().unwrap_or_default()),
         None => Err("a column is missing".into()),
         Some(name) if typed.columns.iter().any(|column| column.name == *name) => Ok(name.clone()),
         Some(name) => Err(format!("there is no column {name:?}")),

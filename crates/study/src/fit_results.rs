@@ -4,6 +4,7 @@
 //! public one, so the file may be published.
 
 use crate::error::StudyError;
+use inference::effects::Effects;
 use inference::results::{Coefficient, Provenance};
 use inference::warning::PublicWarnings;
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,9 @@ pub struct FitResults {
     pub lifetime: FitLifetime,
     /// The posterior, coefficient by coefficient; empty where it is not served.
     pub posterior: Vec<Coefficient>,
+    /// What the posterior says about the columns, in the reader's units.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effects: Option<Effects>,
     /// The files of draws.
     pub draws: Option<FitDraws>,
     /// When and by what these results were written. There is no digest of the rows.

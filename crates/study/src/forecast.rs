@@ -12,6 +12,7 @@ use crate::load::Folders;
 use inference::Method;
 use inference::Schema;
 use inference::plan::{ClientPlan, MethodPlan, PlannedStage, plan, seed_bytes};
+use inference::public::Derived;
 use inference::results::SecureSumResult;
 use inference::settings::{Aggregator, Claim, Noise, Promise, SecureNoise, SecureSumSettings};
 use inference::warning::public::{clip_out_of_scale, of_plan, of_plan_without_rows};
@@ -60,6 +61,8 @@ struct MethodReport<'a> {
     rounds: u64,
     messages: u64,
     bytes_per_message: Option<u64>,
+    /// What the study leaves out: each key with its value and the reason.
+    derived: Vec<serde_json::Value>,
     privacy: Option<PrivacyReport<'a>>,
 }
 
@@ -153,7 +156,7 @@ impl Forecast {
                 columns::record_ids(study, None)?;
             }
         }
-        let sites = Sites::declared(study, schema.as_ref())?;
+        let sites = Sites::of_study(study, schema.as_ref(), folders)?;
         let study = &sites.settle(study, schema.as_ref())?;
         let width = sites.inputs.map(|inputs| inputs + usize::from(study.model.intercept));
         let classes = schema.as_ref().and_then(Schema::classes);
@@ -220,10 +223,12 @@ impl Forecast {
             let s = if parameters == 1 { "" } else { "s" };
             rows.push(row("model", format!("{}: {parameters} parameter{s}", self.study.model.describe())));
         }
-        for (method, plan) in &self.plans {
+        for (at, (method, plan)) in self.plans.iter().enumerate() {
             rows.push(row("", ""));
             rows.push(row("method", method.name.clone()));
             rows.push(row("does", words::method(method)));
+            let derived = self.derived(at).iter().enumerate();
+            rows.extend(derived.map(|(k, of)| row(if k == 0 { "derived" } else { "" }, words::derived(of))));
             if let Some(promise) = &method.promise {
                 rows.extend(cost(method, promise, &plan.clients));
                 rows.extend(self.parameters.and_then(|d| sensitivity(method, promise, d)));
@@ -231,15 +236,39 @@ impl Forecast {
             }
             rows.push(row("messages", self.messages(method, plan)));
         }
+        if self.study.is_short() {
+            rows.extend(self.remarks());
+            return rows;
+        }
         rows.push(row("", ""));
         rows.push(row("suggested", format!("algorithm = {:?}, {}", self.guidance.algorithm, self.guidance.settings)));
         let papers = &self.guidance.papers;
         let aggregator = if papers.aggregator { " with an aggregator" } else { "" };
         rows.push(row("literature", format!("{}{aggregator}, because {}", papers.solver, papers.why)));
         rows.push(row("", "(Heikkilä et al. 2022, section 5)"));
-        rows.extend(self.notes.iter().map(|text| row("note", text.clone())));
-        rows.extend(self.warnings().into_iter().map(|text| row("warning", text)));
+        rows.extend(self.remarks());
         rows
+    }
+
+    /// Notes and warnings.
+    fn remarks(&self) -> impl Iterator<Item = LabelledRow> {
+        let notes = self.notes.iter().map(|text| row("note", text.clone()));
+        notes.chain(self.warnings().into_iter().map(|text| row("warning", text)))
+    }
+
+    /// What was derived for a method.
+    pub(crate) fn derived(&self, method: usize) -> &[Derived] {
+        self.study.derived.get(method).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether rows were counted for it.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.sites.basis == Basis::Counted
+    }
+
+    /// The study with nothing left out.
+    pub(crate) fn study(&self) -> &Study {
+        &self.study
     }
 
     /// How many messages clients send, and of how many bytes.
@@ -264,7 +293,7 @@ impl Forecast {
 
     /// The plan as one object.
     pub fn json(&self) -> String {
-        let methods = self.plans.iter().map(|(method, plan)| self.method(method, plan)).collect();
+        let methods = self.plans.iter().enumerate().map(|(at, (method, plan))| self.method(at, method, plan)).collect();
         let report = ForecastReport {
             study: &self.study.name,
             clients: self.sites.basis.has_clients().then_some(self.sites.rows.len()),
@@ -279,8 +308,9 @@ impl Forecast {
         format!("{}\n", serde_json::to_string(&report).unwrap_or_default())
     }
 
-    fn method<'b>(&self, method: &'b Method, plan: &MethodPlan) -> MethodReport<'b> {
+    fn method<'b>(&self, at: usize, method: &'b Method, plan: &MethodPlan) -> MethodReport<'b> {
         MethodReport {
+            derived: self.derived(at).iter().map(words::derived_object).collect(),
             name: &method.name,
             algorithm: method.algorithm.descriptor().name,
             solver: method.algorithm.part(),

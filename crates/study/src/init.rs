@@ -1,7 +1,8 @@
 //! Skeletons of a study and a schema from the names in a table's header. No value is looked at.
 
+use crate::datasets::{SCHEMA_FILE, schema_beside};
 use crate::error::StudyError;
-use inference::header;
+use inference::{header, nearest};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
@@ -10,6 +11,19 @@ use std::path::{Component, Path, PathBuf};
 const SITES: [&str; 10] =
     ["hospital", "site", "centre", "center", "clinic", "practice", "institution", "region", "country", "ward"];
 
+/// What a study and a schema are begun from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SkeletonRequest<'a> {
+    /// Where the two files go; made if it is not there.
+    pub folder: &'a Path,
+    /// The table, of which only the header is read.
+    pub table: &'a Path,
+    /// The column that is predicted; the last one without it.
+    pub outcome: Option<&'a str>,
+    /// The column that says where a row comes from; simulated clients of equal size without it.
+    pub sites: Option<&'a str>,
+}
+
 /// A study and a schema that were begun for a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skeleton {
@@ -17,14 +31,26 @@ pub struct Skeleton {
     pub written: Vec<PathBuf>,
     /// Columns of the table.
     pub columns: usize,
-    /// The column that was taken for the outcome: the last.
+    /// The column of the outcome: the one that was named, or the last.
     pub outcome: String,
+    /// The column that names the sites, if there is one.
+    pub sites: Option<String>,
 }
 
 /// Writes `study.toml` and `schema.toml` for a table into a folder that has neither. Of the table only the header is read.
-pub fn init(folder: &Path, table: &Path) -> Result<Skeleton, StudyError> {
+pub fn init(asked: &SkeletonRequest<'_>) -> Result<Skeleton, StudyError> {
+    let SkeletonRequest { folder, table, .. } = *asked;
     let columns = columns(table)?;
-    for name in ["schema.toml", "study.toml"] {
+    let outcome = match asked.outcome {
+        Some(name) => in_header(name, &columns, "outcome")?.to_owned(),
+        None => columns.last().cloned().unwrap_or_default(),
+    };
+    let sites = asked.sites.map(|name| in_header(name, &columns, "sites")).transpose()?;
+    if sites == Some(outcome.as_str()) {
+        let message = format!("`{outcome}` cannot be both the outcome and the column of the sites");
+        return Err(StudyError::usage(message, "name another column"));
+    }
+    for name in [SCHEMA_FILE, "study.toml"] {
         let path = folder.join(name);
         if path.exists() {
             let message = format!("{} is there already and is not overwritten", path.display());
@@ -32,10 +58,27 @@ pub fn init(folder: &Path, table: &Path) -> Result<Skeleton, StudyError> {
         }
     }
     fs::create_dir_all(folder).map_err(|error| StudyError::file("cannot create", folder, error))?;
-    let files = [("schema.toml", schema(&columns)), ("study.toml", study(&source(table, folder)?, &columns))];
+    let named = schema_beside(table).exists();
+    let files = [
+        (SCHEMA_FILE, schema(&columns, &outcome)),
+        ("study.toml", study(&source(table, folder)?, named, &partition(sites, &columns, &outcome))),
+    ];
     let written =
         files.iter().map(|(name, text)| write_new(&folder.join(name), text)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Skeleton { written, columns: columns.len(), outcome: columns.last().cloned().unwrap_or_default() })
+    Ok(Skeleton { written, columns: columns.len(), outcome, sites: sites.map(str::to_owned) })
+}
+
+/// A column of the header by its name, or a hint at the one that was meant.
+fn in_header<'a>(name: &'a str, columns: &[String], option: &str) -> Result<&'a str, StudyError> {
+    if columns.iter().any(|column| column == name) {
+        return Ok(name);
+    }
+    let names = columns.iter().map(String::as_str);
+    let hint = match nearest(name, names.clone()) {
+        Some(close) => format!("did you mean `{close}`?"),
+        None => format!("the header has {}", names.collect::<Vec<_>>().join(", ")),
+    };
+    Err(StudyError::usage(format!("--{option}: the table has no column `{name}`"), hint))
 }
 
 /// The names in the first line. What follows it is not decoded, parsed or kept.
@@ -78,17 +121,16 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The last column is taken for the outcome, every other one is ignored until somebody says what it is.
-fn schema(columns: &[String]) -> String {
-    let (outcome, others) = columns.split_last().map_or(("", columns), |(last, rest)| (last.as_str(), rest));
-    let lines: String =
-        others.iter().map(|name| format!("  {{ name = {}, kind = \"ignore\" }},\n", quoted(name))).collect();
+/// Every column but the outcome is ignored until somebody says what it is.
+fn schema(columns: &[String], outcome: &str) -> String {
+    let others = columns.iter().filter(|name| *name != outcome);
+    let lines: String = others.map(|name| format!("  {{ name = {}, kind = \"ignore\" }},\n", quoted(name))).collect();
     format!(
         "\
 # What the columns mean. Every number here is public: take it from a code book or from common knowledge, never from the
 # rows, because centres, bounds and levels that are read from the rows reveal something about them.
 
-# The outcome: what is predicted. The last column of the header was taken for it.
+# The outcome: what is predicted.
 # For classes, list the levels as they are written in the file, such as [\"no\", \"yes\"]; for two classes, predictions are the
 # probability of the second. A number has bounds instead:
 #   outcome = {{ column = \"weight\", bounds = [0, 200], centre = 70, scale = 15 }}
@@ -113,55 +155,37 @@ column = [
     )
 }
 
-/// A comment with the column that, by its name, may say where a row comes from.
-fn site_column(columns: &[String]) -> String {
-    let likely = |name: &&String| SITES.iter().any(|site| name.to_lowercase().contains(site));
-    let lines = |name: &String| {
-        let column = quoted(name);
-        format!(
-            "# If {column} says where a row comes from, use these two lines instead of the two below: one client for each value\n# kind = \"column\"\n# column = {column}\n"
-        )
-    };
-    columns.iter().find(likely).map(lines).unwrap_or_default()
-}
-
-fn study(source: &str, columns: &[String]) -> String {
-    let site = site_column(columns);
+/// The lines of `[partition]`: the column of the sites; else equal clients, with the column that may be meant by its name.
+fn partition(sites: Option<&str>, columns: &[String], outcome: &str) -> String {
+    if let Some(column) = sites {
+        return format!("column = {}            # one site for each value\n", quoted(column));
+    }
+    let likely = |name: &&String| *name != outcome && SITES.iter().any(|site| name.to_lowercase().contains(site));
+    let column = columns.iter().find(likely).map_or_else(|| "\"hospital\"".to_owned(), |name| quoted(name));
     format!(
         "\
-schema = 1
+clients = 4                    # rows are dealt to so many sites of equal size
+# column = {column}            # instead of the line above: one site for each value of a column
+"
+    )
+}
 
-[study]
-name = \"my-study\"
-seeds = [1, 2, 3]
+fn study(source: &str, schema_named: bool, partition: &str) -> String {
+    let schema = if schema_named { format!("schema = \"{SCHEMA_FILE}\"\n") } else { String::new() };
+    format!(
+        "\
+# A whole study: what is left out has a default. `posterity plan` prints every derived number with its reason.
 
 [data]
 source = {source}
-schema = \"schema.toml\"
-split = {{ test = 0.2 }}                 # rows held out to score the methods; or {{ column = \"split\", test_level = \"test\" }}
-# Public numbers of rows, for `plan`: all clients together, or a list in alphabetical order of the clients' names.
-# declared_rows = [1000, 1500, 500]
-
+{schema}
 [partition]
-{site}kind = \"even\"                          # deals the rows to so many clients of equal size
-clients = 4
-
+{partition}
 [model]
-kind = \"logistic\"                      # \"linear\" for an outcome that is a number
-bias = true
-prior = {{ precision = 1.0 }}
+kind = \"logistic\"              # an outcome of two levels; \"linear\" for a number
 
-[[method]]
-name = \"DP optimisation\"
-algorithm = \"pvi\"
-solver = \"dp-optimisation\"
-schedule = \"sequential\"
-rounds = 20
-damping = 0.1
-local = {{ steps = 10, rate = 0.05, optimiser = \"adam\", learning_rate = 0.05 }}
-# The guarantee: (epsilon, delta) for each row. A person with several rows is protected less. Take delta well under
-# 1 / number of rows. `posterity plan` suggests a method and a clip for this table.
-privacy = {{ unit = \"example\", adjacency = \"substitute\", epsilon = 1.0, delta = 1e-5, clip = 2.0, aggregator = \"none\" }}
+[privacy]
+epsilon = 1.0                  # for each row; a list such as [0.3, 1.0, 3.0] compares several in a simulation
 "
     )
 }
@@ -180,9 +204,21 @@ mod tests {
     }
 
     #[test]
-    fn a_site_column_is_suggested_by_its_name_only() {
+    fn a_site_column_is_taken_as_named_and_else_suggested_by_its_name_only() {
         let columns = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        assert!(site_column(&columns(&["age", "Hospital_ID", "ill"])).contains("\n# column = \"Hospital_ID\"\n"));
-        assert_eq!(site_column(&columns(&["age", "ill"])), "");
+        let header = columns(&["age", "Hospital_ID", "ill"]);
+        assert!(partition(None, &header, "ill").contains("\n# column = \"Hospital_ID\" "));
+        assert!(partition(Some("age"), &header, "ill").starts_with("column = \"age\" "));
+        assert!(partition(None, &columns(&["age", "ill"]), "ill").starts_with("clients = 4 "));
+    }
+
+    #[test]
+    fn what_is_written_is_a_short_study() {
+        for named in [None, Some("ward")] {
+            let text = study("\"csv:rows.csv\"", false, &partition(named, &["ward".to_owned()], "ill"));
+            let study = crate::Study::read("study.toml", &text).unwrap();
+            assert!(study.is_short() && study.simulated && study.methods.len() == 1, "{text}");
+            assert_eq!(study.partition.column(), named);
+        }
     }
 }

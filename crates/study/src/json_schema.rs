@@ -31,22 +31,15 @@ pub fn of_study(registry: &Registry) -> Value {
     let mut conditions: Vec<Value> =
         others.iter().map(|(own, keys)| json!({ "if": has(own), "then": table(keys, registry) })).collect();
     let any: Vec<Value> = others.iter().map(|(own, _)| has(own)).collect();
-    let about = schema.get("properties").and_then(|all| all.get("study")?.get("required")).cloned();
-    conditions.push(json!({
-        "if": { "anyOf": any },
-        "else": { "required": required(STUDY_KEYS), "properties": { "study": { "required": about } } },
-    }));
+    conditions.push(json!({ "if": { "anyOf": any }, "else": { "required": required(STUDY_KEYS) } }));
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         for key in others.iter().flat_map(|(_, keys)| *keys) {
             if !properties.contains_key(key.name) {
                 properties.insert(key.name.to_owned(), property(key, registry));
             }
         }
-        if let Some(Value::Object(study)) = properties.get_mut("study") {
-            study.insert("required".to_owned(), json!(["name"]));
-        }
     }
-    schema.insert("required".to_owned(), json!(["schema", "study"]));
+    schema.remove("required");
     schema.insert("allOf".to_owned(), Value::Array(conditions));
     titled("A study of Posterity", schema)
 }

@@ -1,6 +1,7 @@
 //! The tables of a study file, described key by key: what is validated, offered by editors, and listed in the reference.
 
 use crate::reproduce::DIVERGENCE;
+use crate::short::SHARED_PRIVACY;
 use inference::describe::{Key, Otherwise, ValueKind};
 use inference::score::{ALL, Prominence};
 use inference::{MODEL_KEYS, method::METHOD_KEYS};
@@ -8,8 +9,9 @@ use inference::{MODEL_KEYS, method::METHOD_KEYS};
 const ANY_COUNT: ValueKind = ValueKind::ANY_COUNT;
 const ANY_NUMBER: ValueKind = ValueKind::ANY_NUMBER;
 
-/// `schema`, with which every study begins.
-pub(crate) const SCHEMA_KEY: Key = Key::new("schema", ANY_COUNT, "1").about("version of the study language");
+/// `schema`, with which a study may begin.
+pub(crate) const SCHEMA_KEY: Key =
+    Key::new("schema", ANY_COUNT, "1").about("version of the study language").otherwise(Otherwise::Number(1.0));
 
 /// `name` of `[study]`.
 pub(crate) const STUDY_NAME: Key =
@@ -20,8 +22,8 @@ pub(crate) const STUDY_SEEDS: Key =
     Key::new("seeds", ValueKind::Counts { least: 0, most: u64::MAX }, "[1, 2, 3]").about("seeds of the simulated runs");
 
 const STUDY: &[Key] = &[
-    STUDY_NAME,
-    STUDY_SEEDS,
+    STUDY_NAME.otherwise(Otherwise::Follows("the name of the file")),
+    STUDY_SEEDS.otherwise(Otherwise::Follows("[1, 2, 3, 4, 5]")),
     Key::new("baselines", ValueKind::Flag, "false")
         .about("whether \"local only\" and \"non-private\" are fitted beside the methods")
         .otherwise(Otherwise::Flag(true)),
@@ -38,14 +40,28 @@ const SPLIT: &[Key] = &[
 
 const SPLIT_KEY: Key = Key::new("split", ValueKind::Table(SPLIT), "{ test = 0.2 }")
     .about("which rows are held out: one of test, test_rows, half or column")
-    .otherwise(Otherwise::Follows("needed by studies that are simulated"));
+    .otherwise(Otherwise::Follows("{ test = 0.2 } in a simulation"));
 
 const SYNTHETIC: &[Key] = &[
     Key::new("rows_per_client", ValueKind::AT_LEAST_ONE, "100").about("rows of each client"),
     Key::new("seed", ANY_COUNT, "1").about("draws the rows once, instead of with each run's seed").optional(),
-    Key::new("inputs", ValueKind::AT_LEAST_ONE, "5").about("synthetic-linear: inputs of a row").optional(),
+    Key::new("inputs", ValueKind::AT_LEAST_ONE, "5")
+        .about("synthetic-linear, synthetic-logistic: inputs of a row, the intercept apart")
+        .optional(),
     Key::new("effect_variance", ValueKind::Positive, "1.0")
-        .about("synthetic-linear: variance of the coefficients")
+        .about("synthetic-linear, synthetic-logistic: variance of the coefficients, which each seed draws")
+        .optional(),
+    Key::new("design", ValueKind::Word(&["dense", "correlated", "dummies", "heavy-tails"]), "\"dense\"")
+        .about(
+            "synthetic-logistic: independent normals, neighbours with a correlation, categories, or Student's t with 5 degrees of \
+             freedom; numbers have variance 1 and are clamped to ±4",
+        )
+        .optional(),
+    Key::new("correlation", ANY_NUMBER, "0.5")
+        .about("synthetic-logistic, correlated: correlation of neighbours, 0.5 if left out")
+        .optional(),
+    Key::new("levels", ValueKind::AT_LEAST_ONE, "5")
+        .about("synthetic-logistic, dummies: levels of each category, 5 if left out; inputs counts levels of all categories")
         .optional(),
     Key::new("noise_deviation", ValueKind::Positives { length: 2 }, "[0.5, 2.0]")
         .about("synthetic-linear: range of the standard deviation of the noise")
@@ -53,6 +69,12 @@ const SYNTHETIC: &[Key] = &[
     Key::new("at", ValueKind::Numbers { length: 2 }, "[0.0, 1.0]")
         .about("synthetic-mixture: the parameters that rows are drawn at")
         .optional(),
+];
+
+const LABELS: &[Key] = &[
+    Key::new("drawn", ValueKind::Word(&["prior", "fit"]), "\"prior\"")
+        .about("with coefficients from N(0, effect_variance), or with those of a non-private fit of the real labels"),
+    Key::new("effect_variance", ValueKind::Positive, "0.25").about("prior: variance of the coefficients").optional(),
 ];
 
 /// One number for all clients together, or one for each.
@@ -75,6 +97,9 @@ const DATA: &[Key] = &[
     Key::new("synthetic", ValueKind::Table(SYNTHETIC), "{ rows_per_client = 100 }")
         .about("the law of made-up rows")
         .optional(),
+    Key::new("labels", ValueKind::Table(LABELS), "{ drawn = \"prior\", effect_variance = 0.25 }")
+        .about("real inputs with drawn labels, so that coverage of coefficients is scored; two-class outcomes")
+        .optional(),
     Key::new("scores_in", ValueKind::Word(&["units", "encoded"]), "\"encoded\"")
         .about("units of errors and log-likelihoods of a number: the outcome's own, or the encoded outcome's")
         .otherwise(Otherwise::Word("units")),
@@ -82,7 +107,8 @@ const DATA: &[Key] = &[
 
 const PARTITION: &[Key] = &[
     Key::new("kind", ValueKind::Word(&["even", "column", "skewed"]), "\"even\"")
-        .about("how rows are dealt to clients: evenly, by a column, or with skewed sizes and classes"),
+        .about("how rows are dealt to clients: evenly, by a column, or with skewed sizes and classes")
+        .otherwise(Otherwise::Follows("what the other keys belong to: column, clients, or rho and kappa")),
     Key::new("clients", ANY_COUNT, "10").about("even, skewed: number of clients").optional(),
     Key::new("rho", ANY_NUMBER, "0.7").about("skewed: how unlike the sizes are").optional(),
     Key::new("kappa", ANY_NUMBER, "-3.0").about("skewed: how unlike the classes are").optional(),
@@ -92,7 +118,7 @@ const PARTITION: &[Key] = &[
         .optional(),
 ];
 
-const PARTITION_KEY: Key = Key::new("partition", ValueKind::Table(PARTITION), "{ kind = \"even\", clients = 10 }")
+const PARTITION_KEY: Key = Key::new("partition", ValueKind::Table(PARTITION), "{ column = \"hospital\" }")
     .about("how rows are dealt to simulated clients")
     .otherwise(Otherwise::Follows("needed by studies that are simulated"));
 
@@ -102,6 +128,9 @@ const COLUMN: &[Key] = &[
     Key::new("source", ValueKind::Text, "\"adult\"").about("data of this column, in place of the study's").optional(),
     SPLIT_KEY,
     Key::new("rows_per_client", ANY_COUNT, "50").about("of made-up data, in place of the study's number").optional(),
+    Key::new("synthetic", ValueKind::Table(SYNTHETIC), "{ rows_per_client = 100 }")
+        .about("of made-up data, in place of the study's law")
+        .optional(),
 ];
 
 const CELLS: ValueKind = ValueKind::Map(&ValueKind::Map(&ANY_NUMBER));
@@ -200,7 +229,8 @@ const FIGURE: &[Key] = &[
 pub const STUDY_KEYS: &[Key] = &[
     SCHEMA_KEY,
     Key::new("study", ValueKind::Table(STUDY), "{ name = \"my-study\", seeds = [1] }")
-        .about("the study's name and seeds"),
+        .about("the study's name and seeds")
+        .optional(),
     Key::new("data", ValueKind::Table(DATA), "{ source = \"heart\" }").about("where rows come from"),
     PARTITION_KEY,
     Key::new("column", ValueKind::Tables(COLUMN), "[]")
@@ -209,6 +239,9 @@ pub const STUDY_KEYS: &[Key] = &[
     Key::new("model", ValueKind::Table(MODEL_KEYS), "{ kind = \"logistic\" }").about("the likelihood and the prior"),
     Key::new("method", ValueKind::Tables(METHOD_KEYS), "[]")
         .about("the methods to compare, one [[method]] each")
+        .otherwise(Otherwise::Follows("the default method of the model, with the promise of [privacy]")),
+    Key::new("privacy", ValueKind::Table(SHARED_PRIVACY), "{ epsilon = 1.0 }")
+        .about("what the default method promises; with [[method]]s, what their own `privacy` leaves out")
         .optional(),
     Key::new("paper", ValueKind::Table(PAPER), "{}").about("published numbers, shown beside ours").optional(),
     Key::new("federation", ValueKind::Table(FEDERATION), "{ sites = [] }")
@@ -221,6 +254,7 @@ pub const STUDY_KEYS: &[Key] = &[
 pub(crate) mod tests {
     use super::*;
     use crate::figure::FigureAsTyped;
+    use crate::labels::LabelsAsTyped;
     use crate::synthetic::SyntheticAsTyped;
     use crate::typed::{
         DataAsTyped, FederationAsTyped, PartitionAsTyped, SplitAsTyped, StudyTableAsTyped, TableColumnAsTyped,
@@ -254,6 +288,7 @@ pub(crate) mod tests {
         assert_eq!(read::<DataAsTyped>(), described(DATA));
         assert_eq!(read::<SplitAsTyped>(), described(SPLIT));
         assert_eq!(read::<SyntheticAsTyped>(), described(SYNTHETIC));
+        assert_eq!(read::<LabelsAsTyped>(), described(LABELS));
         assert_eq!(read::<PartitionAsTyped>(), described(PARTITION));
         assert_eq!(read::<TableColumnAsTyped>(), described(COLUMN));
         assert_eq!(read::<FederationAsTyped>(), described(FEDERATION));

@@ -19,6 +19,10 @@ use std::sync::Arc;
 /// What to do with a study that is not simulated.
 const SERVED: &str = "serve the study; or add a [partition] and `split` in [data], to simulate it on rows of your own";
 
+/// What to do with a study that is neither simulated nor served.
+const FITTED: &str =
+    "add [partition] with column = \"hospital\" or clients = 4; or fit the table of one owner with `posterity fit`";
+
 /// Where the files that a study names are looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Folders {
@@ -61,11 +65,7 @@ impl Study {
 
     /// Opens the rows of a study with one data set and one partition.
     pub fn load(&self, folders: &Folders) -> Result<Loaded, StudyError> {
-        if !self.simulated {
-            let why = "the study has no [partition]: it is served to sites that have their rows";
-            let (place, message, hint) = (self.file.clone(), why.to_owned(), SERVED.to_owned());
-            return Err(Fault { code: "F104", place, message, hint }.into());
-        }
+        self.check_simulated()?;
         if !self.columns.is_empty() {
             return Err(StudyError::usage(
                 format!("{} has several columns, and a run has one data set and one partition", self.file),
@@ -75,9 +75,24 @@ impl Study {
         Loaded::open(self.clone(), folders, &Arc::default())
     }
 
+    /// Refuses a study that does not say which rows belong to which client.
+    fn check_simulated(&self) -> Result<(), Fault> {
+        if self.simulated {
+            return Ok(());
+        }
+        let place = self.file.clone();
+        if self.served.is_some() {
+            let message = "the study has no [partition]: it is served to sites that have their rows".to_owned();
+            return Err(Fault { code: "F104", place, message, hint: SERVED.to_owned() });
+        }
+        let message = "the study has no [partition], which says what rows each simulated client has".to_owned();
+        Err(Fault { code: "S001", place, message, hint: FITTED.to_owned() })
+    }
+
     /// Opens the rows of each column of a table under its name, or of the one partition under the study's own. All are opened
     /// before the first is run, so that data which do not fit are refused at once.
     pub fn load_columns(&self, folders: &Folders) -> Result<Vec<(String, Loaded)>, StudyError> {
+        self.check_simulated()?;
         let fits = Arc::default();
         let alone = || Self { name: format!("{0}, {0}", self.name), ..self.clone() };
         let columns = self.columns.iter().map(|column| (column.name.clone(), self.of_column(column)));
@@ -146,7 +161,7 @@ impl Loaded {
         run::into(&self.study, self.engine.as_ref(), out, self.made.as_ref(), observer)
     }
 
-    /// Runs all chains of the study, and writes their draws and diagnostics into a directory.
+    /// Runs all methods of the study, and writes draws from their posteriors and diagnostics into a directory.
     pub fn sample(&self, out: &Path, observer: &dyn RunObserver) -> Result<Vec<Sampled>, StudyError> {
         sample::sample(&self.study, self.engine.as_ref(), out, observer)
     }

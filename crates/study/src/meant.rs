@@ -4,13 +4,18 @@ use super::data::{self, Data};
 use super::fault::{Fault, Faults, StudyText};
 use super::figure::{self, Figure};
 use super::keys::STUDY_KEYS;
+use super::partition::partitions;
 use super::served::{self, Served};
-use super::typed::{Paper, PartitionAsTyped, PartitionKind, StudyAsTyped, TableColumnAsTyped};
+use super::short;
+use super::synthetic::Synthetic;
+use super::typed::{Paper, StudyAsTyped};
 use super::unroll::{self, Named};
+use crate::data::DeclaredRows;
 use crate::error::StudyError;
-use inference::describe::{Conflict, Key, Registry, validate};
-use inference::public::{Derived, PublicNumbers};
-use inference::{Method, Partition, Skew, Split, StudyModel};
+use crate::sites::declared_each;
+use inference::describe::{Conflict, Key, PRIVACY_OR_NOT, Registry, UNKNOWN, validate};
+use inference::public::{Derived, PublicNumbers, RowCounts, put};
+use inference::{Method, Partition, Split, StudyModel};
 use std::path::Path;
 use toml::{Table, Value};
 
@@ -79,12 +84,10 @@ pub struct Study {
     pub served: Option<Served>,
     /// Whether the study says how to deal rows to simulated clients: one without is served, and not run.
     pub simulated: bool,
-    /// The tables of the methods as they were typed: what they leave out is derived where public numbers are known.
-    pub(crate) tables: Vec<Table>,
+    /// The methods as they were typed: what they leave out is derived where public numbers are known.
+    pub(crate) named: Vec<Named>,
     /// What was derived for each method; nothing before [`Study::settled`].
     pub derived: Vec<Vec<Derived>>,
-    /// Of each method its place among the `[[method]]`s of the file: a list of ε is several methods.
-    pub(crate) places: Vec<usize>,
     /// What its names were looked up in.
     pub registry: Registry,
     /// The file's name, as in errors.
@@ -106,6 +109,8 @@ pub struct TableColumn {
     pub split: Option<(Split, Option<u64>)>,
     /// Of made-up data, in place of the study's number.
     pub rows_per_client: Option<usize>,
+    /// Of made-up data, in place of the study's law.
+    pub(crate) synthetic: Option<Synthetic>,
 }
 
 impl Study {
@@ -126,12 +131,12 @@ impl Study {
         let source = StudyText::new(file.clone(), text);
         check_version(&source)?;
         let table: Table = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
-        let names = unroll::all(&tables(&table, "method"));
-        let (model, methods) = sound(&table, &names, registry, &source)?;
-        let typed: StudyAsTyped = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
-        check_names(&typed, &names, &source)?;
+        let (model, names, methods) = sound(&table, registry, &source)?;
+        let mut typed: StudyAsTyped = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
+        let name = typed.study.name.get_or_insert_with(|| short::name_of(&file)).clone();
+        check_names(&name, &typed, &names, &source)?;
         let served = served::of(&typed, &source)?;
-        let (first, columns) = partitions(&typed, served.as_ref(), &source)?;
+        let (first, columns) = partitions(&typed, &model, served.as_ref(), &source)?;
         let simulated = typed.partition.is_some() || !columns.is_empty();
         if let Some(served) = &served {
             served::check(served, simulated.then_some(&first), (&names, &methods), &source)?;
@@ -147,10 +152,9 @@ impl Study {
             paper: typed.paper,
             model,
             methods,
-            tables: names.iter().map(|named| named.table.clone()).collect(),
+            named: names,
             derived: Vec::new(),
-            places: names.iter().map(|named| named.index).collect(),
-            name: typed.study.name,
+            name,
             seeds: typed.study.seeds,
             baselines: typed.study.baselines,
             registry: registry.clone(),
@@ -161,21 +165,41 @@ impl Study {
 
     /// The same study, with everything that its methods leave out derived from public numbers.
     pub fn settled(&self, public: &PublicNumbers) -> Result<Self, StudyError> {
+        let public = &self.with_declared(public);
         let source = StudyText::new(self.file.clone(), &self.text);
         let (mut methods, mut derived, mut found) = (Vec::new(), Vec::new(), Vec::new());
-        for ((table, method), place) in self.tables.iter().zip(&self.methods).zip(&self.places) {
-            match Method::settled(table, &self.registry, public) {
+        for (named, method) in self.named.iter().zip(&self.methods) {
+            let (mut table, delta) = (named.table.clone(), short::delta(self, method, public));
+            delta.iter().for_each(|delta| put(&mut table, &delta.key, delta.value.clone()));
+            match Method::settled(&table, &self.registry, public) {
                 Ok(settled) => {
                     methods.push(settled.method);
-                    derived.push(settled.derived);
+                    derived.push(delta.into_iter().chain(settled.derived).collect());
                 }
-                Err(conflicts) => found.extend(conflicts.iter().map(|conflict| {
-                    source.conflict(&format!("method.{place}"), &format!("method {:?}: ", method.name), conflict)
-                })),
+                Err(conflicts) => found.extend(conflicts.iter().map(|conflict| of_method(named, &source, conflict))),
             }
         }
         Faults::of(found)?;
         Ok(Self { methods, derived, ..self.clone() })
+    }
+
+    /// Whether the coefficients that its labels were drawn with are known, so that intervals can be checked.
+    pub fn knows_coefficients(&self) -> bool {
+        self.data.labels.is_some() || self.data.synthetic.is_some_and(|made| made.knows_coefficients())
+    }
+
+    /// Public numbers with what the study declares in place of what was counted, and with its model.
+    fn with_declared(&self, public: &PublicNumbers) -> PublicNumbers {
+        let mut public = public.clone();
+        let each = |declared: &DeclaredRows| declared_each(self, declared, public.rows.len());
+        let (rows, persons) =
+            (self.data.declared_rows.as_ref().map(each), self.data.declared_persons.as_ref().map(each));
+        if let Some(rows) = rows {
+            (public.rows, public.rows_are) = (rows, RowCounts::Declared);
+        }
+        public.persons = persons.or(public.persons);
+        public.residual = self.model.settings.typical_residual(Some(1.0));
+        public
     }
 
     /// Whether its rows are made up by the program, and at no site.
@@ -195,6 +219,7 @@ impl Study {
             let index = self.columns.iter().position(|other| other.name == column.name).unwrap_or(0);
             one.data.split_key = format!("column.{index}.split");
         }
+        one.data.synthetic = column.synthetic.or(one.data.synthetic);
         if let (Some(made), Some(rows)) = (&mut one.data.synthetic, column.rows_per_client) {
             made.rows_per_client = rows;
         }
@@ -209,39 +234,59 @@ impl Study {
 
     /// Whether a method is one of several that a list of ε was laid out to.
     pub fn is_of_list(&self, method: &Method) -> bool {
-        let place = self.methods.iter().position(|other| other.name == method.name).map(|at| self.places.get(at));
-        let with = |place| self.places.iter().filter(|other| Some(*other) == place).count();
-        place.is_some_and(|place| with(place) > 1)
+        let named = self.named.iter().find(|named| named.name == method.name);
+        let with = |origin| self.named.iter().filter(|other| other.origin == origin).count();
+        named.is_some_and(|named| with(named.origin) > 1)
+    }
+
+    /// Where a key of a method stands in the file.
+    pub(crate) fn path(&self, method: usize, key: &str) -> String {
+        self.named.get(method).map_or_else(String::new, |named| named.path(key))
+    }
+
+    /// Whether the method is the model's default one, because the study lists none.
+    pub fn is_short(&self) -> bool {
+        self.named.iter().any(|named| named.origin == short::Origin::Default)
+    }
+
+    /// Whether there is a table to look into: a study that is only served leaves its rows at the sites.
+    pub fn has_table(&self) -> bool {
+        self.simulated || self.served.is_none()
     }
 
     /// An error with the method that it is about, and its line.
     pub(crate) fn in_method(&self, method: usize, error: StudyError) -> StudyError {
-        let index = self.places.get(method).copied().unwrap_or(method);
-        let place = StudyText::new(self.file.clone(), &self.text).at(&format!("method.{index}"));
+        let place = StudyText::new(self.file.clone(), &self.text).at(&self.path(method, ""));
         let name = self.methods.get(method).map_or_else(String::new, |method| method.name.clone());
         StudyError::Method { place, name, error: Box::new(error) }
     }
 
     /// The studies of the columns, where these have data of their own; else the study itself.
     pub(crate) fn by_data(&self) -> Vec<Self> {
-        let own = self.columns.iter().any(|column| column.source.is_some() || column.split.is_some());
+        let own = self
+            .columns
+            .iter()
+            .any(|column| column.source.is_some() || column.split.is_some() || column.synthetic.is_some());
         if own { self.columns.iter().map(|column| self.of_column(column)).collect() } else { vec![self.clone()] }
     }
 }
 
-/// The tables of a list; none where there is no such list.
-fn tables(table: &Table, key: &str) -> Vec<Table> {
-    let list = table.get(key).and_then(Value::as_array);
-    list.into_iter().flatten().filter_map(|value| value.as_table().cloned()).collect()
+/// A conflict of a method, at its line in the file.
+fn of_method(named: &Named, source: &StudyText<'_>, conflict: &Conflict) -> Fault {
+    let hint = match conflict.code {
+        PRIVACY_OR_NOT => short::without_privacy(&conflict.hint, &named.shared),
+        _ => conflict.hint.clone(),
+    };
+    let message = format!("method {:?}: {}", named.name, conflict.what);
+    source.fault(&named.path(&conflict.key), conflict.code, message, hint)
 }
 
 /// The model and all methods; everything that is wrong with any table of the study, where it is not sound.
 fn sound(
     table: &Table,
-    names: &[Named],
     registry: &Registry,
     source: &StudyText<'_>,
-) -> Result<(StudyModel, Vec<Method>), Faults> {
+) -> Result<(StudyModel, Vec<Named>, Vec<Method>), Faults> {
     let lists = table.get("method").is_none_or(|list| list.as_array().is_some_and(|l| l.iter().all(Value::is_table)));
     let read_elsewhere =
         |name: &str| name == "model" && table.get(name).is_some_and(Value::is_table) || name == "method" && lists;
@@ -256,11 +301,13 @@ fn sound(
         found.extend(conflicts.iter().map(|conflict| source.conflict("model", "", conflict)));
     }
     let offers = model.as_ref().ok().map(|model| (model.settings.build(None, 0).offers(), model.intercept));
-    let mut methods = Vec::new();
-    for named in names {
-        let at = format!("method.{}", named.index);
-        let subject = format!("method {:?}: ", named.name);
-        let fault = |conflict: &Conflict| source.conflict(&at, &subject, conflict);
+    let typed = short::methods(table, model.as_ref().ok(), source);
+    // A table whose name is misspelt is not missing too.
+    let misspelt = found.iter().any(|fault| fault.code == UNKNOWN);
+    found.extend(typed.as_ref().err().filter(|_| !misspelt).cloned());
+    let (names, mut methods) = (unroll::all(&typed.unwrap_or_default()), Vec::new());
+    for named in &names {
+        let fault = |conflict: &Conflict| of_method(named, source, conflict);
         match Method::read(&named.table, registry) {
             Err(conflicts) => found.extend(conflicts.iter().map(fault)),
             Ok(method) => {
@@ -283,7 +330,7 @@ fn sound(
         new
     });
     match (model, Faults::of(found)) {
-        (Ok(model), Ok(())) => Ok((model, methods)),
+        (Ok(model), Ok(())) => Ok((model, names, methods)),
         (_, Err(faults)) => Err(faults),
         (Err(_), Ok(())) => Err(source.fault("model", "S001", "the model cannot be read".into(), "").into()),
     }
@@ -302,9 +349,7 @@ pub(crate) fn check_version(source: &StudyText<'_>) -> Result<(), Fault> {
             let message = format!("schema is {other}, expected {SCHEMA}");
             Err(source.fault("schema", "S003", message, "this program reads studies of schema = 1"))
         }
-        None => {
-            Err(source.fault("schema", "S003", "schema is missing".into(), "begin the file with the line schema = 1"))
-        }
+        None => Ok(()),
     }
 }
 
@@ -331,11 +376,12 @@ pub(crate) fn check_seeds(seeds: &[u64], source: &StudyText<'_>) -> Result<(), F
 }
 
 /// Names and seeds: something to run, each thing once, and a name that can be a directory.
-fn check_names(typed: &StudyAsTyped, methods: &[Named], source: &StudyText<'_>) -> Result<(), Fault> {
-    check_name(&typed.study.name, source)?;
+fn check_names(name: &str, typed: &StudyAsTyped, methods: &[Named], source: &StudyText<'_>) -> Result<(), Fault> {
+    check_name(name, source)?;
     check_seeds(&typed.study.seeds, source)?;
-    if typed.methods.is_empty() {
-        return Err(source.fault("method", "S005", "there is no method".into(), "add a [[method]] to compare"));
+    if methods.is_empty() {
+        let hint = "add a [[method]] to compare, or leave `method` out and add [privacy] with epsilon = 1.0";
+        return Err(source.fault("method", "S005", "there is no method".into(), hint));
     }
     let names: Vec<&str> = methods.iter().map(|method| method.name.as_str()).collect();
     let taken = |name: &str| name.trim().is_empty() || BASELINES.contains(&name.trim().to_lowercase().as_str());
@@ -343,124 +389,24 @@ fn check_names(typed: &StudyAsTyped, methods: &[Named], source: &StudyText<'_>) 
         let message = format!("a method is named {:?}", names[at]);
         let hint =
             format!("results are told apart by their names, and the baselines have theirs: {}", BASELINES.join(", "));
-        return Err(source.fault(&format!("method.{}.name", methods[at].index), "S005", message, hint));
+        return Err(source.fault(&methods[at].path("name"), "S005", message, hint));
     }
     if let Some(at) = names.iter().position(|name| name.chars().any(char::is_control)) {
         let message = format!("a method is named {:?}", names[at]);
         let hint = "leave out line breaks and other control characters: a name is shown on terminals, also before a run is approved";
-        return Err(source.fault(&format!("method.{}.name", methods[at].index), "S005", message, hint));
+        return Err(source.fault(&methods[at].path("name"), "S005", message, hint));
     }
     match repeated(&names) {
         Some(twice) => {
-            let last = names.iter().rposition(|name| name == twice).map_or(0, |at| methods[at].index);
+            let last = names.iter().rposition(|name| name == twice).unwrap_or(0);
             let message = format!("two methods are named {twice:?}");
-            Err(source.fault(&format!("method.{last}.name"), "S005", message, "results are told apart by their names"))
+            Err(source.fault(&methods[last].path("name"), "S005", message, "results are told apart by their names"))
         }
         None => Ok(()),
     }
 }
 
 /// The first thing that is in a list twice.
-fn repeated<T: PartialEq>(list: &[T]) -> Option<&T> {
+pub(super) fn repeated<T: PartialEq>(list: &[T]) -> Option<&T> {
     list.iter().enumerate().find(|(at, item)| list[..*at].contains(item)).map(|(_, item)| item)
-}
-
-/// One partition, or those of the columns. In a study that is only served there is a client for each site.
-fn partitions(
-    typed: &StudyAsTyped,
-    served: Option<&Served>,
-    source: &StudyText<'_>,
-) -> Result<(Partition, Vec<TableColumn>), Fault> {
-    let column = |(at, c): (usize, &TableColumnAsTyped)| {
-        let partition = partition(&c.partition, source, &format!("column.{at}.partition"))?;
-        if c.rows_per_client == Some(0) || c.rows_per_client.is_some() && typed.data.synthetic.is_none() {
-            let message = "rows_per_client is over 0, and belongs to made-up data".to_owned();
-            return Err(source.fault(&format!("column.{at}.rows_per_client"), "S011", message, "leave it out"));
-        }
-        let (source, split) = data::of_column(at, c, &typed.data, source)?;
-        Ok(TableColumn { name: c.name.clone(), partition, source, split, rows_per_client: c.rows_per_client })
-    };
-    let columns: Vec<TableColumn> = typed.columns.iter().enumerate().map(column).collect::<Result<_, Fault>>()?;
-    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-    if let Some(twice) = repeated(&names) {
-        let message = format!("two columns are named {twice:?}");
-        return Err(source.fault("column", "S005", message, "results are told apart by their names"));
-    }
-    match (&typed.partition, columns.first()) {
-        (Some(one), None) => Ok((partition(one, source, "partition")?, columns)),
-        (None, Some(first)) => Ok((first.partition.clone(), columns)),
-        (Some(_), Some(_)) => {
-            let message = "a study has one [partition], or several [[column]]s".to_owned();
-            Err(source.fault("partition", "S011", message, "leave one of them out"))
-        }
-        (None, None) => {
-            if let Some(served) = served {
-                return Ok((Partition::Even { clients: served.sites.len() }, columns));
-            }
-            let message = "`partition` is missing".to_owned();
-            Err(source.fault("", "S001", message, "add a [partition], for example kind = \"even\" with clients = 10"))
-        }
-    }
-}
-
-fn partition(typed: &PartitionAsTyped, source: &StudyText<'_>, at: &str) -> Result<Partition, Fault> {
-    let clients = || match typed.clients {
-        Some(0) | None => Err(source.fault(
-            &format!("{at}.clients"),
-            "S004",
-            "clients is missing or 0".into(),
-            "for example clients = 10",
-        )),
-        Some(clients) => Ok(usize::try_from(clients).unwrap_or(usize::MAX)),
-    };
-    let stray = |key: &str| {
-        let message = format!("{key} has no meaning for this kind of partition");
-        Err(source.fault(&format!("{at}.{key}"), "S011", message, "leave it out, or change `kind`"))
-    };
-    let skew = typed.rho.is_some() || typed.kappa.is_some();
-    match typed.kind {
-        PartitionKind::Even | PartitionKind::Skewed if typed.column.is_some() => stray("column"),
-        PartitionKind::Even | PartitionKind::Column if skew => stray(if typed.rho.is_some() { "rho" } else { "kappa" }),
-        PartitionKind::Even | PartitionKind::Skewed if typed.at_most.is_some() => stray("at_most"),
-        PartitionKind::Column if typed.clients.is_some() => stray("clients"),
-        PartitionKind::Even => Ok(Partition::Even { clients: clients()? }),
-        PartitionKind::Column => match &typed.column {
-            Some(column) => {
-                if let Some(name) = typed.at_most.iter().flatten().find(|(_, rows)| **rows == 0).map(|(name, _)| name) {
-                    let message = format!("at_most leaves {name} without training rows");
-                    return Err(source.fault(
-                        &format!("{at}.at_most.{name}"),
-                        "S004",
-                        message,
-                        "leave it at least one",
-                    ));
-                }
-                let at_most = typed.at_most.iter().flatten();
-                let at_most = at_most.map(|(name, rows)| (name.clone(), usize::try_from(*rows).unwrap_or(usize::MAX)));
-                Ok(Partition::Column { column: column.clone(), at_most: at_most.collect() })
-            }
-            None => {
-                let hint = "for example column = \"hospital\"";
-                Err(source.fault(&format!("{at}.column"), "S011", "column is missing".into(), hint))
-            }
-        },
-        PartitionKind::Skewed => skewed(typed, clients()?, source, at),
-    }
-}
-
-/// Half the clients small and half large: ρ within [0, 1), κ at most 1, an even number of clients.
-fn skewed(typed: &PartitionAsTyped, clients: usize, source: &StudyText<'_>, at: &str) -> Result<Partition, Fault> {
-    let (rho, kappa) = (typed.rho.unwrap_or(f64::NAN), typed.kappa.unwrap_or(f64::NAN));
-    let (key, found, expected) = if !(0.0..1.0).contains(&rho) {
-        ("rho", rho, "a number from 0 up to, not including, 1")
-    } else if !kappa.is_finite() || kappa > 1.0 {
-        ("kappa", kappa, "a number up to 1")
-    } else if clients % 2 == 1 {
-        ("clients", clients as f64, "an even number: half of them are small")
-    } else {
-        return Ok(Partition::Skewed(Skew { clients, rho, kappa }));
-    };
-    let message =
-        format!("{key} is {}, expected {expected}", if found.is_nan() { "missing".into() } else { found.to_string() });
-    Err(source.fault(&format!("{at}.{key}"), "S004", message, "for example clients = 10, rho = 0.7, kappa = -3.0"))
 }

@@ -3,7 +3,7 @@
 use crate::error::StudyError;
 use inference::describe::Registry;
 use inference::warning::Warning;
-use inference::{Model, OutcomeKind, Schema, StudyModel, restored, stored};
+use inference::{Gaussian, Intervals, Model, OutcomeKind, Schema, StudyModel, restored, stored};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -23,6 +23,16 @@ pub struct Marginals {
     /// Intercepts of the sites' own, where the method has them. In a study each stays at its site.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intercepts: Option<Intercepts>,
+}
+
+impl Marginals {
+    /// The distribution of these numbers; none where they are not those of a proper one.
+    pub fn gaussian(&self) -> Option<Gaussian> {
+        match &self.precision {
+            Some(precision) => Gaussian::from_precision(self.mean.clone(), precision),
+            None => Gaussian::new_diagonal(self.mean.clone(), self.deviation.iter().map(|s| s * s).collect()),
+        }
+    }
 }
 
 /// What each site learnt for itself.
@@ -72,6 +82,9 @@ pub struct Posterior {
     pub outside_epsilon: String,
     /// The numbers; none where they are not served.
     pub posterior: Marginals,
+    /// What intervals of these numbers are worth; none in files of a program that did not say so yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<Intervals>,
     /// Why there are no numbers: what the method left is no posterior.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_served: Option<Warning>,
@@ -97,6 +110,16 @@ impl Posterior {
             StudyError::usage(format!("the stored model cannot be read: {conflict}"), conflict.hint.clone())
         })?;
         Ok(settings.build(schema.classes(), self.seed))
+    }
+}
+
+impl Posterior {
+    /// Names of its coefficients; none where they have no names.
+    pub(crate) fn names(&self, registry: &Registry) -> Result<Vec<String>, StudyError> {
+        let settings = restored(&self.model, registry).map_err(|conflict| {
+            StudyError::usage(format!("the stored model cannot be read: {conflict}"), conflict.hint.clone())
+        })?;
+        Ok(settings.names(&self.inputs, &levels(&self.data_schema)))
     }
 }
 

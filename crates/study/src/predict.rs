@@ -115,7 +115,11 @@ fn about(posterior: &Posterior, site: Option<&str>, predictions: &Predictions) -
         Some(Prediction::Classes(_)) => "the probability of each level of",
         Some(Prediction::Probability(_)) | None => "the probability of",
     };
-    let interval = if first.is_some_and(|first| first.interval.is_some()) { ", with a 95 % interval" } else { "" };
+    let interval = match (first.is_some_and(|first| first.interval.is_some()), &posterior.intervals) {
+        (true, _) => ", with a 95 % interval".to_owned(),
+        (false, Some(intervals)) => intervals.not_shown().map_or_else(String::new, |why| format!(" ({why})")),
+        (false, None) => String::new(),
+    };
     let at = match (site, &posterior.posterior.intercepts) {
         (Some(site), _) => format!(" at {site}"),
         (None, Some(_)) => " at a site that is not known (`site` names one)".to_owned(),
@@ -129,7 +133,7 @@ fn refuse(place: &Path, message: String, hint: String) -> StudyError {
 }
 
 /// All posteriors of a run, by name of the method.
-fn stored(results: &Path, registry: &Registry) -> Result<Vec<Posterior>, StudyError> {
+pub(super) fn stored(results: &Path, registry: &Registry) -> Result<Vec<Posterior>, StudyError> {
     let folder = results.join("posterior");
     let nothing = || {
         super::unfinished(results).unwrap_or_else(|| {
@@ -249,6 +253,7 @@ fn object(posterior: &Posterior, site: Option<&str>, predictions: &Predictions) 
         "seed": posterior.seed,
         "site": site,
         "of": predictions.of,
+        "intervals": posterior.intervals,
         "predictions": predictions.rows.iter().map(one).collect::<Vec<_>>(),
     })
 }
@@ -274,6 +279,7 @@ mod tests {
             inputs: vec!["a".into()],
             data_schema: STORED.into(),
             posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None, intercepts: None },
+            intervals: None,
             not_served: None,
         }
     }

@@ -5,7 +5,9 @@ use super::posterior::Posterior;
 use super::simulator::scale_of;
 use crate::error::StudyError;
 use inference::describe::Registry;
-use inference::{DataError, Gaussian, Model, Numeric, OutcomeKind, Prediction, Rows, Schema, holding, read_inputs};
+use inference::{
+    DataError, Gaussian, Intervals, Model, Numeric, OutcomeKind, Prediction, Rows, Schema, holding, read_inputs,
+};
 
 /// Two-sided 95 % quantile of the normal law.
 const REACH: f64 = 1.959_963_984_540_054;
@@ -26,10 +28,12 @@ pub(crate) fn predict(posterior: &Posterior, csv: &[u8], registry: &Registry) ->
     let improper = || StudyError::usage("the stored posterior is not a proper distribution", "run the study again");
     let model = posterior.model(&schema, registry)?;
     let fits = |q: &Gaussian| q.dimension() == model.parameters(rows.width());
-    let q = gaussian(posterior).filter(fits).ok_or_else(improper)?;
+    let q = posterior.posterior.gaussian().filter(fits).ok_or_else(improper)?;
     let predictions = model.predict(&rows, &q);
     let of = predicted(&schema, predictions.first());
-    let intervals = intervals(model.as_ref(), &predictions, &rows, &q);
+    let shown = posterior.intervals.as_ref().is_none_or(Intervals::are_shown);
+    let intervals =
+        if shown { intervals(model.as_ref(), &predictions, &rows, &q) } else { vec![None; predictions.len()] };
     let (centre, scale) = scale_of(&schema);
     let rows =
         table.keys.slots().iter().zip(predictions.into_iter().zip(intervals)).map(|(id, (prediction, interval))| {
@@ -47,14 +51,6 @@ fn in_a_run(mut error: DataError) -> DataError {
         *hint += "; the run has stored its schema, so simulate again after a change, or leave the row out";
     }
     error
-}
-
-fn gaussian(posterior: &Posterior) -> Option<Gaussian> {
-    let q = &posterior.posterior;
-    match &q.precision {
-        Some(precision) => Gaussian::from_precision(q.mean.clone(), precision),
-        None => Gaussian::new_diagonal(q.mean.clone(), q.deviation.iter().map(|s| s * s).collect()),
-    }
 }
 
 /// Of a probability the interval of the posterior, where the model has one, of a number that of the predictive, else none. Each holds its point.
@@ -117,6 +113,7 @@ mod tests {
             inputs: vec!["age".into()],
             data_schema: format!("outcome = {outcome}\n{COLUMNS}"),
             posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None, intercepts: None },
+            intervals: None,
             not_served: None,
         }
     }

@@ -146,6 +146,7 @@ fn stored(study: &Study, work: Work<'_>, run: &Finished, inputs: &[String], data
         inputs: inputs.to_vec(),
         data_schema,
         posterior: run.posterior.clone(),
+        intervals: work.intervals(),
         not_served: None,
     }
 }

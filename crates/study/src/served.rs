@@ -192,7 +192,7 @@ pub(super) fn check(
         summed = true;
         if needed as usize != nodes {
             let message = format!("method {:?} has {needed} compute nodes, and [federation] {nodes}", method.name);
-            let key = if nodes == 0 { path("") } else { format!("method.{}.privacy.nodes", named.index) };
+            let key = if nodes == 0 { path("") } else { named.path("privacy.nodes") };
             let hint = "name every node: nodes = [\"alice\", \"bob\"] in [federation], and nodes = 2 in privacy";
             return Err(source.fault(&key, CODE, message, hint));
         }
@@ -224,7 +224,7 @@ fn units(served: &Served, (names, methods): (&[Named], &[Method]), source: &Stud
         let (found, expected) = if served.by_person { ("persons", "rows") } else { ("rows", "persons") };
         let message = format!("[federation] declares {found}, and method {:?} has unit = \"{unit}\"", method.name);
         let hint = format!("declare {expected} = N for every site, or change the unit");
-        return Err(source.fault(&format!("method.{}.privacy.unit", named.index), CODE, message, hint));
+        return Err(source.fault(&named.path("privacy.unit"), CODE, message, hint));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::columns;
 use super::data::ScoresIn;
 use super::dealt::DealtOnce;
 use super::engine::{Engine, Work};
+use super::labels::TrueCoefficients;
 use super::meant::Study;
 use super::posterior::{Intercepts, Marginals, OwnIntercept};
 use super::state::Finished;
@@ -14,13 +15,13 @@ use crate::error::StudyError;
 use crate::load::Folders;
 use crate::unzipped::unzipped;
 use inference::plan::Costs;
-use inference::public::PublicNumbers;
+use inference::public::{PublicNumbers, RowCounts};
 use inference::results::{ClientSummary, DataSummary};
 use inference::warning::Warning;
 use inference::warning::rows::{self, LastLine};
 use inference::{
-    Encoded, Federation, Fits, Gaussian, Kind, Method, Model, Observer, OutcomeKind, Partition, Record, Schema,
-    Simulation, SiteIntercept, Split, persons_at_one_site,
+    Encoded, Federation, Fits, Gaussian, Kind, Method, Model, Observer, OutcomeKind, Partition, Record, Recovery,
+    Schema, Simulation, SiteIntercept, Split, persons_at_one_site,
 };
 use privacy::Unit;
 use sha2::{Digest, Sha256};
@@ -37,10 +38,16 @@ pub(crate) struct Simulator {
     partition: Partition,
     model: Arc<dyn Model>,
     prior_precision: f64,
+    /// The coefficients that labels are drawn with, where the study draws them.
+    truth: Option<TrueCoefficients>,
     first_seed: u64,
     /// What one of the encoded outcome is in scores: the outcome's scale, or 1.
     unit: f64,
+    /// What the encoded outcome 0 is in scores: the outcome's centre, or 0.
+    centre: f64,
     encoded_scores: bool,
+    /// The farthest encoded value by the schema's bounds.
+    reach: Option<(String, f64)>,
     costs: Arc<Costs>,
     dealt: DealtOnce<Federation>,
     fits: Arc<Fits>,
@@ -61,6 +68,8 @@ impl Simulator {
         let first_seed = study.seeds.first().copied().unwrap_or(1);
         let encoded_scores = study.data.scores_in == ScoresIn::Encoded;
         let digest = Sha256::new().chain_update(&source.csv).chain_update(&source.schema_text).finalize();
+        let model = study.model.settings.build(source.schema.classes(), first_seed);
+        let truth = truth(study, model.as_ref(), &table)?;
         let opened = Self {
             warnings: cut_off(&source.csv, &table, &partition)
                 .into_iter()
@@ -74,10 +83,13 @@ impl Simulator {
             split,
             split_seed: study.data.split_seed,
             partition,
-            model: study.model.settings.build(source.schema.classes(), first_seed),
+            model,
+            truth,
             prior_precision: study.model.prior_precision,
+            centre: if encoded_scores { 0.0 } else { scale_of(&source.schema).0 },
             unit: if encoded_scores { 1.0 } else { scale_of(&source.schema).1 },
             encoded_scores,
+            reach: Some(source.schema.reach()).filter(|(_, reach)| reach.is_finite()).map(|(c, r)| (c.to_owned(), r)),
             first_seed,
             costs: Arc::default(),
             dealt: DealtOnce::new(),
@@ -92,15 +104,47 @@ impl Simulator {
 
     /// Digest of the rows, their schema, and how they are split and dealt.
     fn dealt(&self) -> [u8; 32] {
-        let how = format!("{:?} {:?} {:?}", self.split, self.split_seed, self.partition);
+        let labels = self.truth.as_ref().map_or_else(String::new, |truth| format!(" {truth:?}"));
+        let how = format!("{:?} {:?} {:?}{labels}", self.split, self.split_seed, self.partition);
         Sha256::new().chain_update(self.digest).chain_update(how).finalize().into()
+    }
+
+    /// Digest of rows and labels: what fits are kept by. Drawn labels are those of a seed.
+    fn labelled(&self, seed: u64) -> [u8; 32] {
+        match &self.truth {
+            None => self.digest,
+            Some(_) => Sha256::new().chain_update(self.dealt()).chain_update(seed.to_le_bytes()).finalize().into(),
+        }
     }
 
     fn federation(&self, seed: u64) -> Result<Arc<Federation>, StudyError> {
         let split = (&self.split, self.split_seed.unwrap_or(seed));
-        let deal = || Federation::of_split(&self.table, split, &self.partition, seed);
+        let deal = || {
+            let dealt = Federation::of_split(&self.table, split, &self.partition, seed)?;
+            match &self.truth {
+                None => Ok(dealt),
+                Some(truth) => dealt.with_drawn_labels(&truth.of_seed(seed), seed),
+            }
+        };
         self.dealt.of(seed, || deal().map_err(|error| StudyError::data(self.source.as_str(), error)))
     }
+}
+
+/// The training rows of each client by the study's first seed.
+pub(crate) fn rows(study: &Study, folders: &Folders) -> Result<Vec<u64>, StudyError> {
+    let source = datasets::open(&study.data.source, study.data.schema.as_deref(), folders)?;
+    columns::Columns::of(study, folders)?;
+    let (split, partition) = (&study.data.split, &study.partition);
+    let keep: Vec<&str> = [split.column(), partition.column()].into_iter().flatten().collect();
+    let table = source.read(study.model.intercept, &keep)?;
+    if !study.simulated {
+        return Ok(vec![table.rows.len() as u64]);
+    }
+    let seed = study.seeds.first().copied().unwrap_or(1);
+    let split = (split, study.data.split_seed.unwrap_or(seed));
+    let dealt = Federation::of_split(&table, split, partition, seed);
+    let dealt = dealt.map_err(|error| StudyError::data(source.name.as_str(), error))?;
+    Ok(dealt.sites.iter().map(|site| site.shard.len() as u64).collect())
 }
 
 impl Engine for Simulator {
@@ -132,7 +176,8 @@ impl Engine for Simulator {
     fn public(&self) -> Result<PublicNumbers, StudyError> {
         let federation = self.federation(self.first_seed)?;
         let rows = federation.sites.iter().map(|site| site.shard.len() as u64).collect();
-        Ok(PublicNumbers { rows, inputs: self.table.rows.layout().clone() })
+        let public = PublicNumbers::new(rows, RowCounts::Counted, self.table.rows.layout().clone());
+        Ok(PublicNumbers { reach: self.reach.clone(), ..public })
     }
 
     fn costs(&self) -> Arc<Costs> {
@@ -150,7 +195,7 @@ impl Engine for Simulator {
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, StudyError> {
         let start = cpu_seconds();
         let record = self.record(work, seed, observer)?;
-        Ok(in_units(finished(record, work.site_intercept(), cpu_seconds() - start)?, self.unit))
+        Ok(in_units(finished(record, work.site_intercept(), cpu_seconds() - start)?, self.centre, self.unit))
     }
 
     fn record(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Record, StudyError> {
@@ -158,7 +203,7 @@ impl Engine for Simulator {
         if work.site_intercept().is_some() {
             federation = Arc::new(federation.with_own_input());
         }
-        worked(work, observer, (&self.fits, self.digest), |method| Simulation {
+        let record = worked(work, observer, (&self.fits, self.labelled(seed)), |method| Simulation {
             method,
             sites: &federation.sites,
             test: &federation.test,
@@ -167,8 +212,20 @@ impl Engine for Simulator {
             seed,
             data: self.dealt(),
             costs: self.costs.clone(),
-        })
+        })?;
+        let known = self.truth.as_ref().filter(|_| work.has_posterior());
+        let recovery = known.and_then(|truth| Recovery::of(&record.posterior, &truth.of_seed(seed)));
+        Ok(Record { recovery, ..record })
     }
+}
+
+/// The coefficients that a study draws its labels with.
+fn truth(study: &Study, model: &dyn Model, table: &Encoded) -> Result<Option<TrueCoefficients>, StudyError> {
+    let Some(labels) = study.data.labels else { return Ok(None) };
+    let found = TrueCoefficients::of(labels, model, &table.rows, study.model.prior_precision);
+    let none =
+        || StudyError::usage("the fit that labels are drawn from was not found", "labels = { drawn = \"prior\" }");
+    found.map(Some).ok_or_else(none)
 }
 
 /// A warning where the numbers of some columns are far from the schema's bounds, centre or scale.
@@ -230,8 +287,9 @@ pub(super) fn scale_of(schema: &Schema) -> (f64, f64) {
     }
 }
 
-/// Scores in the units of the outcome.
-fn in_units(mut finished: Finished, scale: f64) -> Finished {
+/// Scores and checks in the units of the outcome.
+fn in_units(mut finished: Finished, centre: f64, scale: f64) -> Finished {
+    finished.checks = finished.checks.map(|checks| checks.in_units(centre, scale));
     let curve = finished.curve.iter_mut().map(|point| &mut point.scores);
     let sites = finished.sites.iter_mut().map(|site| &mut site.scores);
     for scores in [&mut finished.scores].into_iter().chain(curve).chain(sites) {

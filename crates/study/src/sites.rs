@@ -5,11 +5,13 @@ use super::fault::{Fault, StudyText};
 use super::meant::Study;
 use crate::datasets::{self, Set};
 use crate::error::StudyError;
+use crate::load::Folders;
+use crate::simulator;
 use inference::Method;
-use inference::public::PublicNumbers;
-use inference::settings::{Aggregator, Batching, DeltaRule, Schedule};
+use inference::public::{PublicNumbers, RowCounts};
+use inference::settings::{Aggregator, Batching, DeltaRule, Promise, Schedule};
 use inference::{InputLayout, Partition, Schema, Skew, Split};
-use privacy::Unit;
+use privacy::{Adjacency, Unit};
 use std::collections::BTreeMap;
 
 /// Clients as declared.
@@ -31,6 +33,8 @@ pub(crate) enum Basis {
     Known,
     /// Known data of which some rows are left out, by a draw or for want of an outcome: about these.
     Estimated,
+    /// The rows of a table that is there, counted because their number is public.
+    Counted,
     /// The study says so.
     Declared,
     /// Only the number of clients is known.
@@ -42,7 +46,7 @@ pub(crate) enum Basis {
 impl Basis {
     /// True if the rows of each client are known or declared.
     pub(crate) fn has_rows(self) -> bool {
-        matches!(self, Self::Known | Self::Estimated | Self::Declared)
+        matches!(self, Self::Known | Self::Estimated | Self::Counted | Self::Declared)
     }
 
     /// True if it is known how many clients there are.
@@ -60,6 +64,7 @@ impl Basis {
         match self {
             Self::Known => "known",
             Self::Estimated => "estimated",
+            Self::Counted => "counted",
             Self::Declared | Self::Total(_) => "declared",
             Self::Clients => "not declared",
         }
@@ -83,6 +88,21 @@ impl Sites {
         Ok(Self { rows, basis, persons, inputs })
     }
 
+    /// The same; where rows are not declared and the table is there, they are counted if their number is public.
+    pub(crate) fn of_study(study: &Study, schema: Option<&Schema>, folders: &Folders) -> Result<Self, StudyError> {
+        let declared = Self::declared(study, schema);
+        let lacking = match &declared {
+            Ok(sites) => !sites.basis.has_rows(),
+            Err(fault) => fault.code == UNDECLARED,
+        };
+        if lacking && let Some(rows) = count(study, folders)? {
+            let persons = persons(study, rows.len())?;
+            let inputs = study.data.declared_inputs.or_else(|| schema.map(|schema| schema.inputs(false).len()));
+            return Ok(Self { rows, basis: Basis::Counted, persons, inputs });
+        }
+        Ok(declared?)
+    }
+
     /// What a method is planned for: training rows of each client, or persons where these are protected.
     pub(crate) fn of(&self, method: &Method) -> (&[u64], Basis) {
         match method.unit() {
@@ -93,10 +113,11 @@ impl Sites {
 
     /// The study with what its methods leave out derived from these numbers; as it is where rows or inputs are not known.
     pub(crate) fn settle(&self, study: &Study, schema: Option<&Schema>) -> Result<Study, StudyError> {
-        let rows = match self.basis {
-            Basis::Total(rows) => vec![rows],
-            Basis::Clients => return Ok(study.clone()),
-            Basis::Known | Basis::Estimated | Basis::Declared => self.rows.clone(),
+        let (rows, rows_are) = match self.basis {
+            Basis::Total(rows) => (vec![rows], RowCounts::Declared),
+            Basis::Clients => (self.rows.clone(), RowCounts::Unknown),
+            Basis::Known | Basis::Estimated | Basis::Counted => (self.rows.clone(), RowCounts::Counted),
+            Basis::Declared => (self.rows.clone(), RowCounts::Declared),
         };
         let inputs = match (schema, self.inputs) {
             (Some(schema), _) if study.data.synthetic.is_none() => schema.layout(study.model.intercept),
@@ -104,10 +125,9 @@ impl Sites {
             (_, None) => return Ok(study.clone()),
         };
         let inputs = inputs.map_err(|error| StudyError::data("the schema", error))?;
-        study.settled(&PublicNumbers {
-            rows,
-            inputs: if study.model.intercept { inputs.with_intercept() } else { inputs },
-        })
+        let inputs = if study.model.intercept { inputs.with_intercept() } else { inputs };
+        let public = PublicNumbers::new(rows, rows_are, inputs);
+        study.settled(&schema.map_or(public.clone(), |schema| public.with_schema(schema)))
     }
 
     /// Refuses a method whose cost depends on rows or clients that are not known.
@@ -116,15 +136,16 @@ impl Sites {
         let by_rows = matches!(
             method.algorithm.releases(1).main.batch,
             Batching::PoissonOf { .. } | Batching::WithoutReplacement(_)
-        ) || promise.delta == DeltaRule::PowerOfTenBelowRows;
+        ) || promise.delta == DeltaRule::PowerOfTenBelowRows
+            || promise.delta == DeltaRule::LeftOut && is_public(method);
         let summed = matches!(promise.aggregator, Aggregator::SecureSum(_));
         let by_clients = summed || matches!(method.schedule, Schedule::Asynchronous(_));
-        let at = format!("method.{}", study.places.get(index).unwrap_or(&index));
+        let at = study.path(index, "");
         let (_, basis) = self.of(method);
         if by_rows && !basis.has_rows() && method.unit() == Unit::Person {
             let message = "its batch or δ depends on the persons of each client, which are not declared".to_owned();
             let hint = "under [data] add declared_persons = N, the persons of all clients together, or a list with those of each";
-            return Err(StudyText::new(study.file.clone(), &study.text).fault(&at, "S012", message, hint));
+            return Err(StudyText::new(study.file.clone(), &study.text).fault(&at, UNDECLARED, message, hint));
         }
         if by_rows && !basis.has_rows() {
             return Err(fault(study, &at, "its batch or δ depends on the rows of each client, which are not declared"));
@@ -145,15 +166,39 @@ impl Sites {
     }
 }
 
+/// Code of a plan that lacks declared rows or clients: a check can do without.
+pub(crate) const UNDECLARED: &str = "S012";
+
+/// Whether the number of rows is public: nothing is promised, or a row is replaced by another.
+fn is_public(method: &Method) -> bool {
+    let by_row = |promise: &Promise| (promise.unit, promise.adjacency) == (Unit::Example, Adjacency::Substitute);
+    method.promise.as_ref().is_none_or(by_row)
+}
+
+/// The training rows of each client by the study's first seed, where its table is there and every method takes their number as
+/// public.
+fn count(study: &Study, folders: &Folders) -> Result<Option<Vec<u64>>, StudyError> {
+    let file = datasets::own_file(&study.data.source, folders).filter(|file| file.exists());
+    let declared = study.data.declared_rows.is_some();
+    if file.is_none() || declared || !study.has_table() || !study.methods.iter().all(is_public) {
+        return Ok(None);
+    }
+    simulator::rows(study, folders).map(Some)
+}
+
 /// So many of these, in words.
 fn words(numbers: &[u64], basis: Basis, of: &str) -> String {
     let (all, about) = (numbers.len(), basis.about());
     match basis {
         Basis::Clients => format!("{all}, rows not declared"),
         Basis::Total(number) => format!("a number not declared, about {number} {of} together as declared"),
-        Basis::Known | Basis::Estimated | Basis::Declared => {
+        Basis::Known | Basis::Estimated | Basis::Counted | Basis::Declared => {
             let total: u64 = numbers.iter().sum();
-            let declared = if basis == Basis::Declared { ", as declared" } else { "" };
+            let declared = match basis {
+                Basis::Declared => ", as declared",
+                Basis::Counted => ", as counted",
+                _ => "",
+            };
             if let [number] = numbers {
                 return format!("1 with {about}{number} {of}{declared}");
             }
@@ -180,7 +225,7 @@ fn fault(study: &Study, path: &str, message: &str) -> Fault {
             "under [data] add declared_rows = N, the rows of all clients together, or a list with those of each".into()
         }
     };
-    StudyText::new(study.file.clone(), &study.text).fault(path, "S012", message.to_owned(), hint)
+    StudyText::new(study.file.clone(), &study.text).fault(path, UNDECLARED, message.to_owned(), hint)
 }
 
 /// What is wrong where a client would have no training rows: too many held out, or too many clients.
@@ -233,6 +278,22 @@ fn counted(study: &Study, schema: Option<&Schema>) -> Result<(Vec<u64>, Basis), 
     }
 }
 
+/// Training rows or persons of each of so many clients, as declared; an even share of a total where clients are values of a
+/// column.
+pub(crate) fn declared_each(study: &Study, declared: &DeclaredRows, clients: usize) -> Vec<u64> {
+    let split = &study.data.split;
+    match (declared, &study.partition) {
+        (DeclaredRows::Each(each), _) => {
+            let all = each.iter().sum();
+            each.iter().map(|&rows| kept_of(split, rows, all).unwrap_or(rows)).collect()
+        }
+        (DeclaredRows::All(all), Partition::Column { .. }) => {
+            vec![trained(split, *all) / clients.max(1) as u64; clients]
+        }
+        (DeclaredRows::All(all), partition) => dealt(partition, trained(split, *all)),
+    }
+}
+
 /// Training persons of each of so many clients, where they are declared.
 fn persons(study: &Study, clients: usize) -> Result<(Vec<u64>, Basis), Fault> {
     let split = &study.data.split;
@@ -261,7 +322,7 @@ fn listed(study: &Study, key: &str, each: &[u64], clients: Option<usize>) -> Res
         let source = StudyText::new(study.file.clone(), &study.text);
         return Err(source.fault(
             &format!("data.{key}"),
-            "S012",
+            UNDECLARED,
             message,
             "declare one number for each client, or the total",
         ));

@@ -3,9 +3,9 @@
 use super::posterior::Marginals;
 use inference::chain::shown;
 use inference::results::{CalibrationBin, ChainResult, ClientSpending, CurvePoint};
-use inference::score::{Prominence, Scores};
+use inference::score::{PredictiveChecks, Prominence, Scores};
 use inference::warning::Warning;
-use inference::{Fit, Record, RunError, SiteScores};
+use inference::{Fit, Record, Recovery, RunError, SiteScores};
 use serde::{Deserialize, Serialize};
 
 /// What a run left, in a form that can be written down.
@@ -19,6 +19,9 @@ pub(crate) struct Finished {
     pub(crate) cpu_seconds: f64,
     pub(crate) scores: Scores<f64>,
     pub(crate) kl: Option<f64>,
+    /// The posterior against the coefficients that labels were drawn with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) recovery: Option<Recovery>,
     pub(crate) sites: Vec<AtSite>,
     pub(crate) curve: Vec<CurvePoint>,
     pub(crate) posterior: Marginals,
@@ -29,6 +32,9 @@ pub(crate) struct Finished {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) outcome_variance: Option<f64>,
     pub(crate) calibration: Vec<CalibrationBin>,
+    /// None in work that a program finished which did not make them yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) checks: Option<PredictiveChecks>,
     pub(crate) noise_multiplier: Option<f64>,
     pub(crate) clip: Option<f64>,
     pub(crate) spending: Vec<ClientSpending>,
@@ -66,12 +72,14 @@ impl Finished {
             cpu_seconds,
             scores: record.scores,
             kl: record.kl,
+            recovery: record.recovery,
             sites: record.sites.into_iter().map(AtSite::of).collect(),
             curve: record.curve,
             posterior,
             chain,
             outcome_variance: record.outcome_variance,
             calibration: record.calibration,
+            checks: Some(record.checks),
             noise_multiplier: record.noise_multiplier,
             clip: record.clip,
             spending: record.spending,

@@ -7,8 +7,11 @@ use super::words;
 use inference::Fit;
 use inference::Method;
 use inference::comparison::comparisons;
-use inference::results::{ChainResult, Coefficient, Curve, MethodResult, PrivacyResult, SiteResult, Summary};
-use inference::score::Scores;
+use inference::recovery::RecoveryResult;
+use inference::results::{
+    CalibrationBin, ChainResult, Coefficient, Curve, MethodResult, PrivacyResult, SiteResult, Summary,
+};
+use inference::score::{PredictiveChecks, Scores, pooled_calibration};
 use inference::settings::Promise;
 use inference::warning::{Code, Warning};
 use std::collections::BTreeMap;
@@ -32,6 +35,7 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String], known
         scores: Scores::summarised(&runs.iter().map(|run| &run.scores).collect::<Vec<_>>()),
         compared: Vec::new(),
         kl: each(&|run| run.kl),
+        recovery: RecoveryResult::of(&runs.iter().map(|run| run.recovery.as_ref()).collect::<Vec<_>>()),
         sites: sites(runs),
         rounds: mean(&|run| run.rounds as f64),
         messages: mean(&|run| run.messages as f64),
@@ -45,7 +49,10 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String], known
         cpu_seconds: runs.iter().map(|run| run.cpu_seconds).sum(),
         curves: runs.iter().map(|run| Curve { seed: run.seed, points: run.curve.clone() }).collect(),
         posterior: served.map(|run| coefficients(run, inputs)).unwrap_or_default(),
-        calibration: one.map(|run| run.calibration.clone()).unwrap_or_default(),
+        effects: served.and_then(|run| known.effects(run)),
+        calibration: one.map(|_| calibration(runs)).unwrap_or_default(),
+        checks: one.and_then(|_| checks(runs)),
+        intervals: work.intervals(),
         fit: each_fit(runs),
         warnings: known.of_method(work, runs).into_iter().chain(each_fit(runs).and_then(not_converged)).collect(),
     }
@@ -59,6 +66,17 @@ pub(crate) fn compare(methods: &mut [MethodResult]) {
             false => comparisons(methods, number),
         };
     }
+}
+
+/// Calibration of all seeds together.
+fn calibration(runs: &[Finished]) -> Vec<CalibrationBin> {
+    pooled_calibration(&runs.iter().map(|run| run.calibration.as_slice()).collect::<Vec<_>>())
+}
+
+/// Predictive checks of all seeds together; none where a seed has none, or nothing could be checked.
+fn checks(runs: &[Finished]) -> Option<PredictiveChecks> {
+    let seeds: Vec<&PredictiveChecks> = runs.iter().map(|run| run.checks.as_ref()).collect::<Option<_>>()?;
+    Some(PredictiveChecks::pooled(&seeds)).filter(|checks| !checks.tenths.is_empty())
 }
 
 /// How the searches of all seeds ended together.

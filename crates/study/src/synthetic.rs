@@ -1,5 +1,11 @@
-//! Made-up data, `source = "synthetic-linear"` or `"synthetic-mixture"`: its keys, and the engine that draws rows by the seed.
+//! Made-up data, `source = "synthetic-linear"`, `"synthetic-logistic"` or `"synthetic-mixture"`: its keys, and the engine that draws
+//! rows by the seed.
 
+mod logistic;
+
+pub(crate) use self::logistic::DesignAsTyped;
+
+use self::logistic::LogisticLaw;
 use super::dealt::DealtOnce;
 use super::engine::{Engine, Work};
 use super::fault::{Fault, StudyText};
@@ -12,11 +18,11 @@ use crate::digits::hexadecimal;
 use crate::error::StudyError;
 use inference::describe::Offer;
 use inference::plan::Costs;
-use inference::public::PublicNumbers;
+use inference::public::{PublicNumbers, RowCounts};
 use inference::results::{ClientSummary, DataSummary};
 use inference::{
-    Federation, Fits, InputLayout, Linear, Model, Observer, Partition, Record, Schema, Simulation, Split, StudyModel,
-    SyntheticLinear, SyntheticMixture,
+    Federation, Fits, Linear, Model, Observer, Partition, Record, Recovery, Schema, Simulation, Split, StudyModel,
+    SyntheticLinear, SyntheticLogistic, SyntheticMixture,
 };
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -24,11 +30,12 @@ use std::sync::Arc;
 
 /// The words for it in a study.
 const LINEAR: &str = "synthetic-linear";
+const LOGISTIC: &str = "synthetic-logistic";
 const MIXTURE: &str = "synthetic-mixture";
 
 /// Whether a source is made up.
 pub(super) fn is_made(source: &str) -> bool {
-    [LINEAR, MIXTURE].contains(&source)
+    [LINEAR, LOGISTIC, MIXTURE].contains(&source)
 }
 
 /// `synthetic`
@@ -38,10 +45,15 @@ pub(crate) struct SyntheticAsTyped {
     rows_per_client: usize,
     /// Draws the rows of every run, instead of each run's own seed.
     seed: Option<u64>,
-    /// linear
+    /// linear, logistic
     inputs: Option<usize>,
     effect_variance: Option<f64>,
+    /// linear
     noise_deviation: Option<[f64; 2]>,
+    /// logistic: the law of the inputs.
+    design: Option<DesignAsTyped>,
+    correlation: Option<f64>,
+    levels: Option<usize>,
     /// mixture: the parameters that rows are drawn at.
     at: Option<[f64; 2]>,
 }
@@ -57,32 +69,72 @@ pub(crate) struct Synthetic {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Law {
     Linear { inputs: usize, effect_variance: f64, noise_deviation: (f64, f64) },
+    Logistic(LogisticLaw),
     Mixture { theta: [f64; 2], variance: f64 },
 }
 
 impl Synthetic {
     fn source(&self) -> &'static str {
-        if matches!(self.law, Law::Linear { .. }) { LINEAR } else { MIXTURE }
+        match self.law {
+            Law::Linear { .. } => LINEAR,
+            Law::Logistic(_) => LOGISTIC,
+            Law::Mixture { .. } => MIXTURE,
+        }
     }
 
-    /// How many inputs rows have; those of a mixture have one that nobody looks at.
+    /// How many inputs rows have, the intercept of a logistic law among them; those of a mixture have one that nobody looks at.
     pub(super) fn inputs(&self) -> usize {
-        if let Law::Linear { inputs, .. } = self.law { inputs } else { 1 }
+        match self.law {
+            Law::Linear { inputs, .. } => inputs,
+            Law::Logistic(law) => law.inputs + 1,
+            Law::Mixture { .. } => 1,
+        }
     }
 
-    fn names(&self) -> Vec<String> {
-        (1..=self.inputs()).map(|input| format!("x{input}")).collect()
+    /// Names of the columns of inputs, each with its line of a schema.
+    fn input_columns(&self) -> Vec<(String, String)> {
+        if let Law::Logistic(law) = self.law {
+            return law.columns();
+        }
+        let line = |name: &str| format!("{{ name = {name:?}, kind = \"numeric\", centre = 0, scale = 1 }}");
+        let names = (1..=self.inputs()).map(|input| format!("x{input}"));
+        names.map(|name| (name.clone(), line(&name))).collect()
+    }
+
+    /// The schema that a file of such rows would have.
+    fn schema_text(&self) -> String {
+        let outcome = match self.law {
+            Law::Logistic(_) => "outcome = { column = \"y\", levels = [\"0\", \"1\"] }",
+            _ => "outcome = { column = \"y\", bounds = [-1e9, 1e9], centre = 0, scale = 1 }",
+        };
+        let columns: Vec<String> = self.input_columns().into_iter().map(|(_, line)| line).collect();
+        format!("record_id = \"row\"\n{outcome}\ncolumn = [{}]\n", columns.join(", "))
+    }
+
+    fn schema(&self) -> Result<Schema, StudyError> {
+        Schema::from_toml(&self.schema_text()).map_err(|error| StudyError::data(self.source(), error))
+    }
+
+    /// Levels of the outcome; none of numbers.
+    fn classes(&self) -> Option<usize> {
+        matches!(self.law, Law::Logistic(_)).then_some(2)
+    }
+
+    /// Whether the coefficients that labels were drawn with are known.
+    pub(super) fn knows_coefficients(&self) -> bool {
+        matches!(self.law, Law::Logistic(_))
+    }
+
+    /// Whether rows have an intercept.
+    fn has_intercept(&self) -> bool {
+        matches!(self.law, Law::Logistic(_))
     }
 
     /// Header and schema that a file of such rows would have.
     pub(super) fn columns(&self) -> Result<(Vec<String>, Schema), StudyError> {
-        let column = |name: &String| format!("{{ name = {name:?}, kind = \"numeric\", centre = 0, scale = 1 }}");
-        let columns: Vec<String> = self.names().iter().map(column).collect();
-        let outcome = "outcome = { column = \"y\", bounds = [-1e9, 1e9], centre = 0, scale = 1 }";
-        let text = format!("record_id = \"row\"\n{outcome}\ncolumn = [{}]\n", columns.join(", "));
-        let header = [&["row".to_owned(), "y".to_owned()], self.names().as_slice()].concat();
-        let schema = Schema::from_toml(&text).map_err(|error| StudyError::data(self.source(), error))?;
-        Ok((header, schema))
+        let names = self.input_columns().into_iter().map(|(name, _)| name);
+        let header = ["row".to_owned(), "y".to_owned()].into_iter().chain(names).collect();
+        Ok((header, self.schema()?))
     }
 }
 
@@ -98,25 +150,55 @@ pub(super) fn of(
     partitions: &[&Partition],
     source: &StudyText<'_>,
 ) -> Result<Option<Synthetic>, Fault> {
-    let hint = if data.source == MIXTURE { MIXTURE_KEYS } else { LINEAR_KEYS };
+    let hint = keys_of(&data.source);
     let fault = |key: &str, code, message: &str, hint: &str| Err(source.fault(key, code, message.into(), hint));
     let typed = match (&data.synthetic, is_made(&data.source)) {
         (None, false) => return Ok(None),
         (Some(typed), true) => typed,
         (None, true) => return fault("data", "S011", "made-up rows need `synthetic`", hint),
         (Some(_), false) => {
-            let message = "synthetic goes with source = \"synthetic-linear\" or \"synthetic-mixture\"";
+            let message =
+                "synthetic goes with source = \"synthetic-linear\", \"synthetic-logistic\" or \"synthetic-mixture\"";
             return fault("data.synthetic", "S011", message, "leave it out");
         }
     };
     if !partitions.iter().all(|partition| matches!(partition, Partition::Even { .. })) {
         return fault("partition", "S011", "made-up rows are dealt out evenly", "kind = \"even\"");
     }
-    let law = if data.source == MIXTURE { mixture(typed, model, source)? } else { linear(typed, model, source)? };
-    if typed.rows_per_client == 0 {
-        return fault("data.synthetic", "S004", "rows_per_client is 0", hint);
+    stated(typed, &data.source, model, source, "data.synthetic").map(Some)
+}
+
+/// How the keys of a source are written.
+fn keys_of(source: &str) -> &'static str {
+    match source {
+        MIXTURE => MIXTURE_KEYS,
+        LOGISTIC => logistic::KEYS,
+        _ => LINEAR_KEYS,
     }
-    Ok(Some(Synthetic { rows_per_client: typed.rows_per_client, seed: typed.seed, law }))
+}
+
+/// The law that a table `synthetic` states, of a study or of one of its columns.
+pub(super) fn stated(
+    typed: &SyntheticAsTyped,
+    made: &str,
+    model: &StudyModel,
+    source: &StudyText<'_>,
+    at: &str,
+) -> Result<Synthetic, Fault> {
+    let of_logistic = typed.design.is_some() || typed.correlation.is_some() || typed.levels.is_some();
+    if made != LOGISTIC && of_logistic {
+        let message = "design, correlation and levels belong to source = \"synthetic-logistic\"".to_owned();
+        return Err(source.fault(at, "S011", message, keys_of(made)));
+    }
+    let law = match made {
+        MIXTURE => mixture(typed, model, source)?,
+        LOGISTIC => Law::Logistic(logistic::law(typed, model, source, at)?),
+        _ => linear(typed, model, source)?,
+    };
+    if typed.rows_per_client == 0 {
+        return Err(source.fault(at, "S004", "rows_per_client is 0".into(), keys_of(made)));
+    }
+    Ok(Synthetic { rows_per_client: typed.rows_per_client, seed: typed.seed, law })
 }
 
 fn linear(typed: &SyntheticAsTyped, model: &StudyModel, source: &StudyText<'_>) -> Result<Law, Fault> {
@@ -166,8 +248,16 @@ pub(super) struct SyntheticEngine {
     model: Arc<dyn Model>,
     prior_precision: f64,
     costs: Arc<Costs>,
-    dealt: DealtOnce<(Federation, Arc<dyn Model>)>,
+    dealt: DealtOnce<DrawnRows>,
     fits: Arc<Fits>,
+}
+
+/// Rows, and what is known of them.
+struct DrawnRows {
+    federation: Federation,
+    model: Arc<dyn Model>,
+    /// The coefficients that labels were drawn with, of a logistic law.
+    coefficients: Option<Vec<f64>>,
 }
 
 impl SyntheticEngine {
@@ -186,7 +276,10 @@ impl SyntheticEngine {
                 return Err(StudyError::usage("made-up rows have no column to split by", hint));
             }
         };
-        let (model, prior_precision) = (study.model.settings.build(None, 0), study.model.prior_precision);
+        let (model, prior_precision) = (
+            study.model.settings.build(study.data.synthetic.and_then(|made| made.classes()), 0),
+            study.model.prior_precision,
+        );
         let (dealt, fits) = (DealtOnce::new(), fits.clone());
         Ok(Self { made: *made, clients, held_out, model, prior_precision, costs: Arc::default(), dealt, fits })
     }
@@ -194,6 +287,7 @@ impl SyntheticEngine {
     fn digest(&self) -> [u8; 32] {
         let law = match self.law() {
             MadeRows::Linear(law) => format!("{law:?}"),
+            MadeRows::Logistic(law) => format!("{law:?}"),
             MadeRows::Mixture(law) => format!("{law:?}"),
         };
         let seed = self.made.seed.map_or_else(String::new, |seed| format!(" {seed}"));
@@ -206,6 +300,7 @@ impl SyntheticEngine {
             Law::Linear { inputs, effect_variance, noise_deviation } => {
                 MadeRows::Linear(SyntheticLinear { clients, rows, held_out, inputs, effect_variance, noise_deviation })
             }
+            Law::Logistic(law) => MadeRows::Logistic(law.of(clients, rows, held_out)),
             Law::Mixture { theta, variance } => {
                 MadeRows::Mixture(SyntheticMixture { clients, rows, held_out, theta, variance })
             }
@@ -213,14 +308,21 @@ impl SyntheticEngine {
     }
 
     /// The rows, and the model that they follow.
-    fn draw(&self, seed: u64) -> Result<(Federation, Arc<dyn Model>), StudyError> {
-        let seed = self.made.seed.unwrap_or(seed);
+    fn draw(&self, seed: u64) -> Result<DrawnRows, StudyError> {
+        let (seed, model) = (self.made.seed.unwrap_or(seed), self.model.clone());
         let drawn = match self.law() {
             MadeRows::Linear(law) => law.draw(seed).map(|drawn| {
-                let model: Arc<dyn Model> = Arc::new(Linear { noise_variance: drawn.noise_variance });
-                (drawn.federation, model)
+                let model = Arc::new(Linear { noise_variance: drawn.noise_variance });
+                DrawnRows { federation: drawn.federation, model, coefficients: None }
             }),
-            MadeRows::Mixture(law) => law.draw(seed).map(|federation| (federation, self.model.clone())),
+            MadeRows::Logistic(law) => law.draw(seed).map(|drawn| DrawnRows {
+                federation: drawn.federation,
+                model,
+                coefficients: Some(drawn.coefficients),
+            }),
+            MadeRows::Mixture(law) => {
+                law.draw(seed).map(|federation| DrawnRows { federation, model, coefficients: None })
+            }
         };
         drawn.map_err(|error| StudyError::data(self.made.source(), error))
     }
@@ -229,6 +331,7 @@ impl SyntheticEngine {
 /// What draws the rows.
 enum MadeRows {
     Linear(SyntheticLinear),
+    Logistic(SyntheticLogistic),
     Mixture(SyntheticMixture),
 }
 
@@ -243,7 +346,7 @@ impl Engine for SyntheticEngine {
             |client: usize| ClientSummary { name: format!("client {client}"), rows, test_rows: 0, persons: None };
         Ok(DataSummary {
             source: self.made.source().to_owned(),
-            inputs: self.made.names(),
+            inputs: self.made.schema()?.inputs(self.made.has_intercept()),
             train_rows: self.clients * rows,
             test_rows: self.held_out,
             clients: clients.map(client).collect(),
@@ -253,8 +356,9 @@ impl Engine for SyntheticEngine {
 
     fn public(&self) -> Result<PublicNumbers, StudyError> {
         let rows = vec![self.made.rows_per_client as u64; self.clients];
-        let inputs = InputLayout::new(self.made.inputs(), self.made.inputs());
-        Ok(PublicNumbers { rows, inputs: inputs.map_err(|error| StudyError::data(self.made.source(), error))? })
+        let inputs = self.made.schema()?.layout(self.made.has_intercept());
+        let inputs = inputs.map_err(|error| StudyError::data(self.made.source(), error))?;
+        Ok(PublicNumbers::new(rows, RowCounts::Counted, inputs))
     }
 
     fn costs(&self) -> Arc<Costs> {
@@ -262,7 +366,7 @@ impl Engine for SyntheticEngine {
     }
 
     fn data_schema(&self) -> Option<String> {
-        None
+        self.made.knows_coefficients().then(|| self.made.schema_text())
     }
 
     fn run(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Finished, StudyError> {
@@ -273,12 +377,12 @@ impl Engine for SyntheticEngine {
 
     fn record(&self, work: Work<'_>, seed: u64, observer: &mut dyn Observer) -> Result<Record, StudyError> {
         let drawn = self.dealt.of(seed, || self.draw(seed))?;
-        let (federation, model) = (&drawn.0, &drawn.1);
+        let (federation, model) = (&drawn.federation, &drawn.model);
         let own = work.site_intercept().map(|_| federation.with_own_input());
         let federation = own.as_ref().unwrap_or(federation);
         let drawn_by = self.made.seed.unwrap_or(seed).to_le_bytes();
         let source = Sha256::new().chain_update(self.digest()).chain_update(drawn_by).finalize().into();
-        worked(work, observer, (&self.fits, source), |method| Simulation {
+        let record = worked(work, observer, (&self.fits, source), |method| Simulation {
             method,
             sites: &federation.sites,
             test: &federation.test,
@@ -287,6 +391,9 @@ impl Engine for SyntheticEngine {
             seed,
             data: self.digest(),
             costs: self.costs.clone(),
-        })
+        })?;
+        let known = drawn.coefficients.as_deref().filter(|_| work.has_posterior());
+        let recovery = known.and_then(|truth| Recovery::of(&record.posterior, truth));
+        Ok(Record { recovery, ..record })
     }
 }

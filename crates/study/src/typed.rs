@@ -6,6 +6,7 @@ pub(crate) use self::federation::*;
 
 use super::data::ScoresIn;
 use super::figure::FigureAsTyped;
+use super::labels::LabelsAsTyped;
 use super::synthetic::SyntheticAsTyped;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -17,7 +18,8 @@ use std::path::PathBuf;
 pub(crate) struct StudyAsTyped {
     /// Version of this shape, which was checked before the rest was read.
     #[serde(rename = "schema")]
-    pub(crate) _schema: i64,
+    pub(crate) _schema: Option<i64>,
+    #[serde(default)]
     pub(crate) study: StudyTableAsTyped,
     pub(crate) data: DataAsTyped,
     pub(crate) partition: Option<PartitionAsTyped>,
@@ -29,7 +31,10 @@ pub(crate) struct StudyAsTyped {
     pub(crate) _model: toml::Table,
     #[serde(rename = "method", default)]
     /// Read by the descriptors of methods.
-    pub(crate) methods: Vec<toml::Table>,
+    pub(crate) _methods: Vec<toml::Table>,
+    /// What methods leave out of their own `privacy`; without a method, the promise of the model's default one.
+    #[serde(rename = "privacy")]
+    pub(crate) _privacy: Option<toml::Table>,
     /// Published numbers, to be shown beside.
     #[serde(default)]
     pub(crate) paper: Paper,
@@ -52,6 +57,8 @@ pub(crate) struct TableColumnAsTyped {
     pub(crate) split: Option<SplitAsTyped>,
     /// Of made-up data, in place of the study's number.
     pub(crate) rows_per_client: Option<usize>,
+    /// Of made-up data, in place of the study's law.
+    pub(crate) synthetic: Option<SyntheticAsTyped>,
 }
 
 /// `[paper]`: published numbers by method and column.
@@ -75,11 +82,19 @@ impl Paper {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StudyTableAsTyped {
-    pub(crate) name: String,
+    /// Without it, that of the file.
+    pub(crate) name: Option<String>,
+    #[serde(default = "five")]
     pub(crate) seeds: Vec<u64>,
     /// Whether sites alone and all rows in one place are fitted beside the methods.
     #[serde(default = "yes")]
     pub(crate) baselines: bool,
+}
+
+impl Default for StudyTableAsTyped {
+    fn default() -> Self {
+        Self { name: None, seeds: five(), baselines: yes() }
+    }
 }
 
 /// `[data]`
@@ -90,7 +105,7 @@ pub(crate) struct DataAsTyped {
     pub(crate) source: String,
     /// The schema file of a CSV, where it is not beside it.
     pub(crate) schema: Option<PathBuf>,
-    /// Needed by all but studies that are only served.
+    /// A fifth of the rows where a study that is simulated leaves it out.
     pub(crate) split: Option<SplitAsTyped>,
     /// Rows of the source, declared: of all clients together, or of each.
     pub(crate) declared_rows: Option<RowsAsTyped>,
@@ -99,6 +114,8 @@ pub(crate) struct DataAsTyped {
     /// Inputs of a row after encoding, declared.
     pub(crate) declared_inputs: Option<usize>,
     pub(crate) synthetic: Option<SyntheticAsTyped>,
+    /// Real inputs, drawn labels.
+    pub(crate) labels: Option<LabelsAsTyped>,
     #[serde(default)]
     pub(crate) scores_in: ScoresIn,
 }
@@ -129,7 +146,8 @@ pub(crate) struct SplitAsTyped {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PartitionAsTyped {
-    pub(crate) kind: PartitionKind,
+    /// Without it, what the other keys belong to.
+    pub(crate) kind: Option<PartitionKind>,
     pub(crate) clients: Option<u64>,
     pub(crate) rho: Option<f64>,
     pub(crate) kappa: Option<f64>,
@@ -149,4 +167,9 @@ pub(crate) enum PartitionKind {
 
 fn yes() -> bool {
     true
+}
+
+/// The seeds of a study that names none.
+fn five() -> Vec<u64> {
+    (1..=5).collect()
 }

@@ -1,21 +1,35 @@
-//! A list of ε in one `[[method]]`: a method for each, with names of their own.
+//! A list of ε in one method: a method for each, with names of their own.
 
+use super::short::{MethodTable, Origin};
 use toml::{Table, Value};
 
 /// One method of a study, and where it stands in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Named {
-    /// Its place among the `[[method]]`s.
-    pub(super) index: usize,
+    /// Where it comes from.
+    pub(super) origin: Origin,
     /// As typed, or "NAME, ε X" for one of a list.
     pub(super) name: String,
     /// The name as typed, where it is one of a list.
     pub(super) listed: Option<String>,
-    /// Its table, with one ε.
+    /// Its table, with one ε and with what `[privacy]` adds.
     pub(super) table: Table,
+    /// The keys of its promise that are those of `[privacy]`.
+    pub(super) shared: Vec<String>,
 }
 
 impl Named {
+    /// Where a key of it stands in the file: in its own table, or in `[privacy]`.
+    pub(super) fn path(&self, key: &str) -> String {
+        match (self.origin, key.strip_prefix("privacy.")) {
+            (_, Some(inner)) if self.shared.iter().any(|shared| shared == inner) => key.to_owned(),
+            (Origin::Method(index), _) if key.is_empty() => format!("method.{index}"),
+            (Origin::Method(index), _) => format!("method.{index}.{key}"),
+            (Origin::Default, _) if key.is_empty() || key.starts_with("privacy") => "privacy".to_owned(),
+            (Origin::Default, _) => "model.kind".to_owned(),
+        }
+    }
+
     /// The ε that it promises; none where nothing is promised.
     pub(super) fn epsilon(&self) -> Option<f64> {
         let epsilon = self.table.get("privacy")?.get("epsilon")?;
@@ -24,30 +38,34 @@ impl Named {
 }
 
 /// All methods in order, lists laid out. What is wrong with a table is found by who reads it.
-pub(super) fn all(methods: &[Table]) -> Vec<Named> {
-    methods.iter().enumerate().flat_map(|(index, table)| each(index, table)).collect()
+pub(super) fn all(methods: &[MethodTable]) -> Vec<Named> {
+    methods.iter().flat_map(each).collect()
 }
 
-fn each(index: usize, table: &Table) -> Vec<Named> {
+fn each(typed: &MethodTable) -> Vec<Named> {
+    let table = &typed.table;
     let name = table.get("name").and_then(Value::as_str).unwrap_or_default();
     let list = table.get("privacy").and_then(|privacy| privacy.get("epsilon")).and_then(Value::as_array);
     match list {
-        Some(list) if !list.is_empty() => list.iter().map(|epsilon| one_of(index, table, name, epsilon)).collect(),
-        _ => vec![Named { index, name: name.to_owned(), listed: None, table: table.clone() }],
+        Some(list) if !list.is_empty() => list.iter().map(|epsilon| one_of(typed, name, epsilon)).collect(),
+        _ => {
+            let (origin, shared) = (typed.origin, typed.shared.clone());
+            vec![Named { origin, name: name.to_owned(), listed: None, table: table.clone(), shared }]
+        }
     }
 }
 
-fn one_of(index: usize, table: &Table, name: &str, epsilon: &Value) -> Named {
+fn one_of(typed: &MethodTable, name: &str, epsilon: &Value) -> Named {
     let shown = match epsilon {
         Value::Float(number) => number.to_string(),
         other => other.to_string(),
     };
-    let (own, mut table) = (format!("{name}, ε {shown}"), table.clone());
+    let (own, mut table) = (format!("{name}, ε {shown}"), typed.table.clone());
     table.insert("name".to_owned(), Value::String(own.clone()));
     if let Some(Value::Table(privacy)) = table.get_mut("privacy") {
         privacy.insert("epsilon".to_owned(), epsilon.clone());
     }
-    Named { index, name: own, listed: Some(name.to_owned()), table }
+    Named { origin: typed.origin, name: own, listed: Some(name.to_owned()), table, shared: typed.shared.clone() }
 }
 
 #[cfg(test)]

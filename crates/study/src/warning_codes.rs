@@ -112,6 +112,14 @@ pub(crate) const ALL: &[CodeEntry] = &[
                holds for the person, however many rows there are. Source: rows. Shown in simulations only.\n\
                Exit code 0.",
     },
+    CodeEntry {
+        code: "W014",
+        title: "some releases could not be read (a warning)",
+        text: "Inference by levels (`noise-aware-levels`) could not compute a posterior after one of its levels, or for some\n\
+               draws of the inputs' covariance: a matrix had no factor in floating-point numbers. The levels are still counted\n\
+               in what is served. Without some draws the intervals may be too narrow; without the last level they are those of\n\
+               an earlier one and should not be read. Use fewer inputs or a larger ε. Source: public. Exit code 0.",
+    },
 ];
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::engine::Work;
 use super::meant::Study;
 use super::state::Finished;
 use inference::comparison::behind_constant;
+use inference::effects::{Effects, effects};
 use inference::results::{DataSummary, MethodResult};
 use inference::warning::public::{ServedPosterior, clip_out_of_scale, of_served};
 use inference::warning::{Code, Warning, over_seeds, rows};
@@ -50,6 +51,11 @@ impl<'a> StudyContext<'a> {
             draws: draws.then_some(run.chain.as_ref()),
         };
         of_served(&served).iter().cloned().collect()
+    }
+
+    /// What the posterior of a run says about the columns, in the reader's units.
+    pub(crate) fn effects(&self, run: &Finished) -> Option<Effects> {
+        effects(self.schema.as_ref()?, self.study.model.settings.effect_scale()?, &run.posterior.gaussian()?)
     }
 
     /// Why the Gaussian of a run is not served as a posterior; none where it is.

@@ -2,10 +2,12 @@
 
 use super::meant::Study;
 use crate::digits::shortest;
+use inference::public::Derived;
 use inference::results::SecureSumResult;
 use inference::settings::{Aggregator, Claim, DeltaRule, Noise, Promise, Schedule, SecureNoise, SecureSumSettings};
 use inference::{Method, Partition, Skew, Split};
 use privacy::{Adjacency, ShareNoise, Unit};
+use toml::Value;
 
 /// The name of its solver, sampler or rule; with what sites have of their own.
 pub fn does(method: &Method) -> String {
@@ -75,6 +77,7 @@ pub fn promise(promise: &Promise) -> String {
             ("δ".to_owned(), ", δ = the power of ten below 1 / persons")
         }
         DeltaRule::PowerOfTenBelowRows => ("δ".to_owned(), ", δ = the power of ten below 1 / rows"),
+        DeltaRule::LeftOut => ("δ".to_owned(), ", δ follows from the number of rows, which is not known yet"),
     };
     let whom = match (promise.unit, promise.adjacency) {
         (Unit::Example, Adjacency::Substitute) => "row (replace-one)",
@@ -137,8 +140,11 @@ pub fn noise(method: &Method, promise: &Promise) -> String {
 
 /// The data and what is held out.
 pub fn data(study: &Study) -> String {
-    if !study.simulated {
+    if !study.has_table() {
         return "at the sites: this study is served, and not simulated".to_owned();
+    }
+    if !study.simulated {
+        return format!("{}, all rows: this study is fitted, and not simulated", study.data.source);
     }
     let held_out = match &study.data.split {
         Split::Fraction { test } => format!("{} of the rows held out", shortest(*test)),
@@ -163,6 +169,20 @@ pub fn partition(partition: &Partition) -> String {
             format!("{clients}, skewed (rho {}, kappa {})", shortest(*rho), kappa)
         }
     }
+}
+
+/// A setting that was left out, with what it became and why, in one line.
+pub fn derived(of: &Derived) -> String {
+    let value = match &of.value {
+        Value::Float(number) => shortest(*number),
+        other => other.to_string(),
+    };
+    format!("{} = {value}: {}", of.key, of.why)
+}
+
+/// The same as an object.
+pub fn derived_object(of: &Derived) -> serde_json::Value {
+    serde_json::json!({ "key": of.key, "value": of.value, "why": of.why })
 }
 
 /// One line of a table for people: a label, and its text.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 pub(super) struct CurvesAsTyped {
     /// Version of this shape, which was checked before the rest was read.
     #[serde(rename = "schema")]
-    pub(super) _schema: i64,
+    pub(super) _schema: Option<i64>,
     pub(super) study: CurvesTableAsTyped,
     pub(super) curves: Vec<AccountingFigureAsTyped>,
 }

@@ -14,6 +14,9 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The schema of a study whose table has none of its own beside it.
+pub(crate) const SCHEMA_FILE: &str = "schema.toml";
+
 /// Rows as bytes, and what they mean.
 #[derive(Debug)]
 pub struct DataSource {
@@ -53,11 +56,16 @@ pub fn open(source: &str, schema: Option<&Path>, folders: &Folders) -> Result<Da
 
 /// The schema of a source, as text and as meant, without its rows.
 ///
-/// It is the one given, or that of the data set, or the file of the same name as the rows' that ends in `.toml`.
+/// It is the one given, or that of the data set; of a file of one's own, the file of the same name that ends in `.toml`, or else
+/// `schema.toml` beside the study.
 pub fn schema_of(source: &str, schema: Option<&Path>, folders: &Folders) -> Result<(String, Schema), StudyError> {
     match (schema, own_file(source, folders)) {
         (Some(path), _) => read_schema(&folders.study.join(path)),
-        (None, Some(path)) => read_schema(&schema_beside(&path)),
+        (None, Some(path)) => {
+            let (beside, general) = (schema_beside(&path), folders.study.join(SCHEMA_FILE));
+            let taken = general.exists() && (!beside.exists() || is_study(&beside));
+            read_schema(if taken { &general } else { &beside })
+        }
         (None, None) => own_schema(known(source)?),
     }
 }
@@ -81,7 +89,7 @@ pub fn header_of(source: &str, folders: &Folders) -> Result<Vec<String>, StudyEr
 }
 
 /// The file of `csv:PATH`.
-fn own_file(source: &str, folders: &Folders) -> Option<PathBuf> {
+pub(crate) fn own_file(source: &str, folders: &Folders) -> Option<PathBuf> {
     source.strip_prefix("csv:").map(|path| folders.study.join(path))
 }
 
@@ -109,6 +117,12 @@ pub fn known(name: &str) -> Result<&'static Set, StudyError> {
     })
 }
 
+/// Whether a file is a study, which may have the name of its table.
+fn is_study(path: &Path) -> bool {
+    let table = fs::read_to_string(path).ok().and_then(|text| text.parse::<toml::Table>().ok());
+    table.is_some_and(|table| table.contains_key("data") && table.contains_key("model"))
+}
+
 fn own_schema(set: &Set) -> Result<(String, Schema), StudyError> {
     let schema =
         Schema::from_toml(set.schema).map_err(|error| StudyError::data(format!("{}.toml", set.name), error))?;
@@ -122,7 +136,7 @@ fn read_schema(path: &Path) -> Result<(String, Schema), StudyError> {
 }
 
 /// `rows.toml` beside `rows.csv` or `rows.csv.gz`.
-fn schema_beside(path: &Path) -> PathBuf {
+pub(crate) fn schema_beside(path: &Path) -> PathBuf {
     let zipped = path.extension().is_some_and(|end| end == "gz");
     if zipped { path.with_extension("").with_extension("toml") } else { path.with_extension("toml") }
 }

@@ -20,7 +20,7 @@ const MOST_USERS: u64 = 1_000_000;
 pub(super) struct FileAsTyped {
     /// Version of this shape, which was checked before the rest was read.
     #[serde(rename = "schema")]
-    _schema: i64,
+    _schema: Option<i64>,
     study: HistogramTableAsTyped,
     histogram: HistogramAsTyped,
 }

@@ -4,7 +4,7 @@ use super::super::observer::Piece;
 use super::super::posterior::Marginals;
 use super::*;
 use inference::Score;
-use inference::public::PublicNumbers;
+use inference::public::{PublicNumbers, RowCounts};
 use inference::results::{ClientSummary, CurvePoint, DataSummary};
 use inference::warning::{Code, Warning};
 use inference::{InputLayout, Observer, Record};
@@ -42,7 +42,7 @@ impl Engine for Fake {
 
     fn public(&self) -> Result<PublicNumbers, StudyError> {
         let inputs = InputLayout::new(1, 1).map_err(|error| StudyError::data("fake", error))?;
-        Ok(PublicNumbers { rows: vec![9], inputs })
+        Ok(PublicNumbers::new(vec![9], RowCounts::Counted, inputs))
     }
 
     fn data_schema(&self) -> Option<String> {
@@ -88,12 +88,14 @@ impl Engine for Fake {
             chain: None,
             posterior: Marginals { mean: vec![1.5], deviation: vec![0.1], precision: None, intercepts: None },
             calibration: Vec::new(),
+            checks: None,
             noise_multiplier: None,
             clip: None,
             spending: Vec::new(),
             fit: None,
             last_moves: Vec::new(),
             warnings: vec![Warning { code: Code::LargeEpsilon, what: "said once".into(), hint: String::new() }],
+            recovery: None,
         })
     }
 }

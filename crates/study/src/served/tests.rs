@@ -78,8 +78,8 @@ fn keys_of_a_simulation_have_no_meaning_without_one() {
         assert_eq!((fault.code, fault.place.as_str()), ("S011", "s.toml:7:1"), "{fault}");
     }
     let without = text(SITES, "").replacen("[federation]", "[partition]\nkind = 'even'\nclients = 3\n[federation]", 1);
-    let fault = Study::read("s.toml", &without).unwrap_err().first().clone();
-    assert!(fault.code == "S001" && fault.message.contains("`split` is missing"), "{fault}");
+    let split = Study::read("s.toml", &without).unwrap().data.split;
+    assert_eq!(split, inference::Split::Fraction { test: 0.2 }, "a simulation holds out a fifth");
     let columns = text(SITES, "") + "[[column]]\nname = 'c'\npartition = { kind = 'even', clients = 3 }\n";
     assert_eq!(Study::read("s.toml", &columns).unwrap_err().first().code, CODE);
 }

@@ -1,0 +1,245 @@
+//! Tables of a finished run for other programs and for papers: effects, scores and privacy, as CSV, LaTeX or JSON.
+
+mod latex;
+
+use crate::digits::shortest;
+use crate::run_results::RunResults;
+use inference::results::{MethodResult, PrivacyResult};
+use inference::score::Scores;
+use serde_json::{Value, json};
+
+/// A cell.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExportCell {
+    /// Words.
+    Text(String),
+    /// A number.
+    Number(f64),
+    /// No value.
+    Nothing,
+}
+
+impl From<&str> for ExportCell {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<&String> for ExportCell {
+    fn from(text: &String) -> Self {
+        Self::Text(text.clone())
+    }
+}
+
+impl From<f64> for ExportCell {
+    fn from(number: f64) -> Self {
+        if number.is_finite() { Self::Number(number) } else { Self::Nothing }
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for ExportCell {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Nothing, Into::into)
+    }
+}
+
+/// A table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExportTable {
+    /// "effects", "scores" or "privacy".
+    pub name: &'static str,
+    /// One sentence about it.
+    pub caption: String,
+    /// Names of the columns.
+    pub columns: &'static [&'static str],
+    /// Its rows.
+    pub rows: Vec<Vec<ExportCell>>,
+}
+
+/// The tables of a run that have rows.
+pub fn tables(run: &RunResults) -> Vec<ExportTable> {
+    let mut found = vec![effects(run)];
+    match run {
+        RunResults::Simulation(results) => found.extend([scores(&results.methods), privacy(&results.methods)]),
+        RunResults::Fit(fit) => found.push(ExportTable {
+            name: "privacy",
+            caption: "What was promised, and what it cost".to_owned(),
+            columns: PRIVACY,
+            rows: vec![vec![
+                (&fit.method).into(),
+                (&fit.privacy.unit).into(),
+                (&fit.privacy.adjacency).into(),
+                "none".into(),
+                fit.privacy.epsilon.into(),
+                fit.privacy.delta.into(),
+                fit.privacy.spent_epsilon.into(),
+                (&fit.privacy.promise).into(),
+            ]],
+        }),
+    }
+    found.into_iter().filter(|table| !table.rows.is_empty()).collect()
+}
+
+const EFFECTS: &[&str] = &[
+    "method",
+    "outcome",
+    "levels",
+    "input",
+    "comparison",
+    "scale",
+    "estimate",
+    "lower",
+    "upper",
+    "probability_over_null",
+];
+
+/// Odds ratios or differences; without intervals where these do not count the noise.
+fn effects(run: &RunResults) -> ExportTable {
+    let mut rows = Vec::new();
+    for method in run.methods() {
+        let Some(effects) = method.effects else { continue };
+        for one in &effects.effects {
+            let [estimate, lower, upper] = one.shown(effects.scale);
+            let scale = match effects.scale {
+                inference::effects::EffectScale::OddsRatio => "odds ratio",
+                inference::effects::EffectScale::Difference => "difference",
+            };
+            let sure = |value: f64| method.intervals.then_some(value);
+            rows.push(vec![
+                method.method.into(),
+                (&effects.outcome).into(),
+                one.of.as_ref().or(effects.level.as_ref()).into(),
+                (&one.input).into(),
+                (&one.comparison).into(),
+                scale.into(),
+                estimate.into(),
+                sure(lower).into(),
+                sure(upper).into(),
+                sure(one.positive).into(),
+            ]);
+        }
+    }
+    let caption = "Effects with 95 % intervals. No interval is given where the method does not count the noise that was added for privacy.";
+    ExportTable { name: "effects", caption: caption.to_owned(), columns: EFFECTS, rows }
+}
+
+const SCORES: &[&str] =
+    &["method", "score", "mean", "standard_deviation", "seeds", "less_non_private", "standard_error_of_difference"];
+
+/// Every score of every method, with its paired difference to the non-private baseline.
+fn scores(methods: &[MethodResult]) -> ExportTable {
+    let mut rows = Vec::new();
+    for method in methods {
+        let open = method.compared.iter().find(|compared| compared.baseline == "non-private");
+        for (score, summary) in method.scores.iter() {
+            let difference = open.and_then(|open| Scores::get(&open.differences, score.name));
+            rows.push(vec![
+                (&method.name).into(),
+                score.name.into(),
+                summary.mean.into(),
+                (summary.per_seed.len() > 1).then_some(summary.sd).into(),
+                (summary.per_seed.len() as f64).into(),
+                difference.map(|difference| difference.mean).into(),
+                difference.and_then(|difference| difference.standard_error).into(),
+            ]);
+        }
+    }
+    let caption = "Scores on held-out rows. Differences are paired over seeds. No guarantee covers these numbers.";
+    ExportTable { name: "scores", caption: caption.to_owned(), columns: SCORES, rows }
+}
+
+const PRIVACY: &[&str] =
+    &["method", "unit", "adjacency", "aggregator", "epsilon", "delta", "certified_epsilon", "promise"];
+
+fn privacy(methods: &[MethodResult]) -> ExportTable {
+    let row = |(name, privacy): (&String, &PrivacyResult)| {
+        vec![
+            name.into(),
+            (&privacy.unit).into(),
+            (&privacy.adjacency).into(),
+            (&privacy.aggregator).into(),
+            privacy.epsilon.into(),
+            privacy.delta.into(),
+            privacy.clients.iter().map(|client| client.certified).reduce(f64::max).into(),
+            (&privacy.promise).into(),
+        ]
+    };
+    let private = methods.iter().filter_map(|method| Some((&method.name, method.privacy.as_ref()?)));
+    let caption = "What each method would promise if it were served, and what it would cost the site that spends most";
+    ExportTable { name: "privacy", caption: caption.to_owned(), columns: PRIVACY, rows: private.map(row).collect() }
+}
+
+impl ExportTable {
+    /// As CSV with a header; numbers in all their digits, no value as an empty cell.
+    pub fn csv(&self) -> String {
+        let line = |cells: Vec<String>| cells.join(",") + "\n";
+        let cell = |cell: &ExportCell| match cell {
+            ExportCell::Text(text) => quoted(text),
+            ExportCell::Number(number) => shortest(*number),
+            ExportCell::Nothing => String::new(),
+        };
+        let head = line(self.columns.iter().map(|&name| name.to_owned()).collect());
+        head + &self.rows.iter().map(|row| line(row.iter().map(cell).collect())).collect::<String>()
+    }
+
+    /// As a LaTeX `table` that needs no package.
+    pub fn latex(&self) -> String {
+        latex::table(self)
+    }
+
+    /// As a list of objects.
+    pub fn json(&self) -> Value {
+        let value = |cell: &ExportCell| match cell {
+            ExportCell::Text(text) => json!(text),
+            ExportCell::Number(number) => json!(number),
+            ExportCell::Nothing => Value::Null,
+        };
+        let row = |row: &Vec<ExportCell>| -> Value {
+            self.columns
+                .iter()
+                .zip(row)
+                .map(|(name, cell)| ((*name).to_owned(), value(cell)))
+                .collect::<serde_json::Map<_, _>>()
+                .into()
+        };
+        self.rows.iter().map(row).collect()
+    }
+}
+
+/// A text as a cell, in quotes where it has to be.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> ExportTable {
+        let row = |name: &str, number: f64| vec![name.into(), number.into(), ExportCell::Nothing];
+        let rows = vec![row("a, \"b\" & c_1", 1.0 / 3.0), row("x", f64::NAN)];
+        ExportTable { name: "scores", caption: "50 % of it".into(), columns: &["method", "mean_value", "none"], rows }
+    }
+
+    #[test]
+    fn csv_reads_back_to_the_same_numbers_and_names() {
+        let text = table().csv();
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+        assert_eq!((&rows[0][0], rows[0][1].parse::<f64>().unwrap()), ("a, \"b\" & c_1", 1.0 / 3.0));
+        assert_eq!((&rows[1][1], &rows[1][2]), ("", ""));
+    }
+
+    #[test]
+    fn json_has_an_object_for_each_row() {
+        let rows = table().json();
+        assert_eq!((&rows[0]["mean_value"], &rows[1]["mean_value"]), (&json!(1.0 / 3.0), &Value::Null));
+    }
+
+    #[test]
+    fn latex_escapes_what_it_would_read_as_commands() {
+        let text = table().latex();
+        assert!(text.contains("a, \"b\" \\& c\\_1 & 0.3333 & --- \\\\"), "{text}");
+        assert!(text.contains("\\caption{50 \\% of it}") && text.contains("{lrr}"), "{text}");
+    }
+}
