@@ -301,8 +301,14 @@ impl LoopbackServer<'_> {
         let names = self.study.model.names(&schema.inputs(self.study.model.intercept), Some(&schema));
         let eta = parts.built.protocol.posterior(&snapshot.state).map_err(StudyRunError::from)?;
         let numbers = parts.built.problem.family.gaussian(&eta).map(|q| (q.mean().to_vec(), q.deviations()));
-        let end =
-            numbers.as_ref().map(|(mean, deviations)| FinishedRun { mean, deviations, before: None, draws: None });
+        let of_method = parts.built.protocol.warning(&snapshot.state).map_err(StudyRunError::from)?;
+        let end = numbers.as_ref().map(|(mean, deviations)| FinishedRun {
+            mean,
+            deviations,
+            before: None,
+            draws: None,
+            of_method,
+        });
         let known = RunWarnings::new(Some(self.study), Some(&schema), &names, parts);
         let answers: Vec<u64> = snapshot.header.sites.iter().map(|site| site.answers).collect();
         let ended = EndedRun {

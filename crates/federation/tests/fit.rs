@@ -79,14 +79,18 @@ fn the_page_says_what_was_learnt_and_promised_and_has_no_scores() {
     let page = page.unwrap();
     let first = page.split("<p>").nth(1).unwrap().split("</p>").next().unwrap();
     for words in [
-        "a table of 60 rows says about the outcome “ill”",
-        "95 % intervals of",
+        "a table of 60 rows says about the outcome “ill = yes”",
+        " 2 comparisons ",
         "more than 2.719 times",
         "(1, 1e-4)-DP per row (replace-one)",
     ] {
         assert!(first.contains(words), "{words}: {first}");
     }
-    for words in ["log-likelihood", "accuracy", "alibration", "held out</", "non-private"] {
+    assert!(
+        page.contains("Odds ratios of ill = yes") && page.contains("id=\"learnt\""),
+        "effects in the reader's units"
+    );
+    for words in ["log-likelihood", "accuracy", "alibration", "id=\"checks\"", "held out</", "non-private"] {
         assert!(!page.contains(words), "{words}");
     }
 }

@@ -51,6 +51,6 @@ pub use privacy::{
 };
 pub use study::{
     Check, Fault, Folders, Forecast, Loaded, Made, Piece, Posterior, Predicted, Predictions, Results, RunObserver,
-    Sampled, Skeleton, Study, StudyError, StudyKind, account, codes, curves, datasets, draws, histogram, init,
-    read_results,
+    Sampled, Skeleton, SkeletonRequest, Study, StudyError, StudyKind, account, codes, curves, datasets, draws,
+    histogram, init, read_results,
 };

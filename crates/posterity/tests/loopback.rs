@@ -69,6 +69,19 @@ fn a_run_leaves_a_posterior_and_charged_ledgers_at_both_sites() {
     assert!(matches!(run(&study, &folder.0), Err(LoopbackError::Authority(_))));
 }
 
+/// Data, sites, model and ε are enough for a server and two agents: each derives the method from the declared rows.
+#[test]
+fn a_short_study_is_served() {
+    let text = "data = { source = 'heart' }\npartition = { clients = 2 }\nmodel = { kind = 'logistic' }\nprivacy = { epsilon = 3.0 }\n\
+                federation = { sites = [{ name = 'north', rows = 368 }, { name = 'south', rows = 368 }] }\n";
+    let (study, folder) = (Study::read("short.toml", text).unwrap(), Folder::new("short"));
+    let ended = run(&study, &folder.0).unwrap();
+    assert_eq!((ended.outcome.word(), ended.rounds), ("complete", 13));
+    let text = std::fs::read_to_string(ended.results.join("results.json")).unwrap();
+    assert!(text.contains("1e-5") || text.contains("0.00001"), "{text}");
+    assert!(Posterior::open(&ended.results, None).is_ok());
+}
+
 #[test]
 fn two_runs_of_one_study_have_other_noise() {
     let (study, folders) = (study(3.0, ""), [Folder::new("first"), Folder::new("second")]);

@@ -11,6 +11,7 @@ use crate::studies::{
     FinishedRun, RunWarnings, StudyRunError, coefficients, read_schema, refused, served_posterior, stored,
 };
 use inference::chain::{Collected, Draws, kept};
+use inference::effects::effects;
 use inference::warning::PublicWarnings;
 use inference::{Gaussian, Schema};
 use std::path::Path;
@@ -23,13 +24,6 @@ use study::{
 /// What the posterior of a fit is.
 const RELEASED: &str = "Released by a fit: the owner drew the noise from the operating system, and what was charged for it is in \
      results.json. The posterior was not scored on any rows.";
-
-/// Chains of draws, and draws in each, from a posterior that is a Gaussian.
-const CHAINS: usize = 4;
-const ITERATIONS: usize = 1000;
-
-/// Most numbers in one chain: draws of a network are fewer.
-const MOST_NUMBERS: usize = 1 << 20;
 
 /// Everything that a publication follows from.
 pub(super) struct Release<'a> {
@@ -80,7 +74,9 @@ impl Release<'_> {
             Some(_) => Vec::new(),
             None => coefficients(self.study, &served.q, &inputs, &self.manifest.schema),
         };
-        let results = FitResults { posterior, draws: written, ..self.results(&served)? };
+        let scale = self.study.model.settings.effect_scale().filter(|_| !posterior.is_empty());
+        let effects = scale.and_then(|scale| effects(&served.schema, scale, &served.q));
+        let results = FitResults { posterior, effects, draws: written, ..self.results(&served)? };
         put(&out.join("report.html"), report::fit(&results).as_bytes())?;
         put_json(&out.join("results.json"), &results)?;
         Ok(results)
@@ -105,9 +101,8 @@ impl Release<'_> {
                 (Some(shown), Draws::new(names.clone(), kept).ok())
             }
             None => {
-                let iterations = ITERATIONS.min(MOST_NUMBERS / q.dimension().max(1)).max(1);
                 let seed = study.seeds.first().copied().unwrap_or(1);
-                (None, Some(Draws::of_gaussian(names.clone(), &q, (CHAINS, iterations), seed)?))
+                (None, Some(Draws::of_posterior(names.clone(), &q, seed)?))
             }
         };
         let deviations = q.deviations();
@@ -116,6 +111,7 @@ impl Release<'_> {
             deviations: &deviations,
             before: self.before,
             draws: chain.as_ref().map(Option::as_ref),
+            of_method: parts.built.protocol.warning(self.state)?,
         };
         let warnings = RunWarnings::new(Some(study), Some(&schema), &names, parts).of(parts, Some(&end));
         Ok(ServedFit { q, schema, warnings, draws })
@@ -144,6 +140,7 @@ impl Release<'_> {
             privacy: self.privacy()?,
             lifetime: self.lifetime,
             posterior: Vec::new(),
+            effects: None,
             draws: None,
             provenance: self.made.provenance(None),
             warnings: served.warnings.clone(),

@@ -4,7 +4,7 @@ use super::totals::add_up;
 use super::*;
 use crate::identity::{PartyName, PublicKey};
 use crate::manifest::{self, NodeMember, Pace, SiteMember};
-use inference::algorithm::{Curvature, NoiseAwareConstants, NoiseAwareSettings};
+use inference::algorithm::{Curvature, NoiseAwareConstants, NoiseAwareSettings, RoundBudget};
 use inference::settings::{
     Aggregator, Claim, Clip, Damping, DeltaRule, Noise, Promise, Rounds, Schedule, SecureNoise, SecureSumSettings,
 };
@@ -51,6 +51,7 @@ fn method(aggregator: Aggregator) -> Method {
             damping: Damping::NONE,
             average: 1,
             site_intercept: None,
+            budget: RoundBudget::Even,
         }),
         schedule: Schedule::Synchronous,
         promise: Some(Promise {

@@ -176,6 +176,7 @@ pub(crate) fn stored(
     let mut numbers = marginals(q);
     numbers.intercepts = parts.method.algorithm.site_intercept().map(own);
     Ok(Posterior {
+        intervals: Some(parts.method.intervals()),
         schema: POSTERIOR_SCHEMA,
         study: study.name.clone(),
         method: parts.method.name.clone(),

@@ -4,7 +4,7 @@ use super::builder::Studies;
 use super::error::StudyRunError;
 use crate::manifest::RunParts;
 use inference::Method;
-use inference::public::PublicNumbers;
+use inference::public::{PublicNumbers, RowCounts};
 use inference::settings::{Aggregator, Schedule};
 use inference::{Schema, nearest};
 use study::Study;
@@ -115,7 +115,8 @@ pub(crate) fn build(study: &Study, schema: &Schema, method: &Method, rows: &[u64
     let seed = study.seeds.first().copied().unwrap_or(1);
     let model = study.model.settings.build(schema.classes(), seed);
     let inputs = schema.layout(study.model.intercept).map_err(|error| StudyRunError::data("the schema", error))?;
-    let public = PublicNumbers { rows: rows.to_vec(), inputs: inputs.clone() };
+    let declared = PublicNumbers::new(rows.to_vec(), RowCounts::Declared, inputs.clone()).with_schema(schema);
+    let public = PublicNumbers { persons: Some(rows.to_vec()), ..declared };
     let settled = study.settled(&public)?;
     let method = settled.methods.iter().find(|other| other.name == method.name).unwrap_or(method);
     let built = inference::build(method, rows, model, &inputs, study.model.prior_precision, seed)?;

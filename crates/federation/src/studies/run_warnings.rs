@@ -29,6 +29,8 @@ pub struct FinishedRun<'a> {
     pub before: Option<&'a [f64]>,
     /// What was drawn; outer none where the method does not draw.
     pub draws: Option<Option<&'a ChainResult>>,
+    /// What the method itself warns of.
+    pub of_method: Option<Warning>,
 }
 
 impl RunWarnings {
@@ -52,7 +54,7 @@ impl RunWarnings {
     pub fn of(&self, RunParts { method, built, .. }: &RunParts, end: Option<&FinishedRun<'_>>) -> PublicWarnings {
         let about_plan = of_plan(method, &built.plan);
         let planned = about_plan.iter().chain(&self.clip).cloned();
-        let Some(FinishedRun { mean, deviations, before, draws }) = end else {
+        let Some(FinishedRun { mean, deviations, before, draws, of_method }) = end else {
             return PublicWarnings::of(planned);
         };
         let before = before.filter(|_| approaches(method));
@@ -64,7 +66,7 @@ impl RunWarnings {
             last_moves: &last_moves,
             draws: *draws,
         };
-        PublicWarnings::of(planned.chain(of_served(&served).iter().cloned()))
+        PublicWarnings::of(planned.chain(of_served(&served).iter().cloned()).chain(of_method.clone()))
     }
 }
 

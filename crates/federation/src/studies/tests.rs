@@ -1,5 +1,7 @@
 //! From a study to a manifest, its parts, the rows of its sites and what a run leaves.
 
+mod short;
+
 use super::builder::Studies;
 use super::deal::{SiteFiles, deal};
 use super::error::StudyRunError;

@@ -2,7 +2,7 @@
 
 use federation::identity::{IdentityKey, PartyName, SealingKey};
 use federation::manifest::{Manifest, NodeMember, Pace, RunBuilder, RunParts, SiteMember, VERSION, agreed};
-use inference::algorithm::{Curvature, NoiseAwareConstants, NoiseAwareSettings, PviSettings};
+use inference::algorithm::{Curvature, NoiseAwareConstants, NoiseAwareSettings, PviSettings, RoundBudget};
 use inference::method::AlgorithmSettings;
 use inference::settings::{
     Aggregator, Batching, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Noise,
@@ -46,6 +46,7 @@ pub(crate) fn method(name: &str, rounds: u64, dropouts: u64) -> Method {
                 damping: Damping::new(0.5).unwrap(),
                 average: 1,
                 site_intercept: None,
+                budget: RoundBudget::Even,
             })
         }
         _ => pvi(Perturb { local: Local::whole_step() }, rounds),
