@@ -98,7 +98,7 @@ fn table(rows: &[(Placed<'_>, Vec<Comparison>)], score: &Score) -> String {
     table.html()
 }
 
-fn html_cell(difference: Difference) -> String {
+pub(super) fn html_cell(difference: Difference) -> String {
     let error = difference.standard_error.map(|error| format!("<span class=\"sd\">± {}</span>", fixed(error, PLACES)));
     let unseen = (difference.seen == Some(false)).then(|| format!("<span class=\"how\">{UNSEEN}</span>"));
     format!("{}{}{}", signed(difference.mean), error.unwrap_or_default(), unseen.unwrap_or_default())

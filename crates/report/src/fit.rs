@@ -1,17 +1,19 @@
 //! The page of a fit: what was learnt from one owner's table and what was promised, in numbers that may be published.
 
+use super::effects::{self, Told};
 use super::numbers::{bound, count, fixed};
 use super::page::{Table, document, figure, folded, note, paragraph, section};
 use super::posterior::{DRAWN, LISTED, REACH, axis_of, described, interval, order};
 use super::warnings::about;
 use crate::svg::{Mark, RowPlot, Shown, SvgInterval, SvgRow, escape};
+use inference::effects::intervals_are_honest;
 use inference::results::Coefficient;
 use study::FitResults;
 use study::digits::{shortest, up};
 
 /// The whole page. It has no scores and no calibration: those are computed from rows.
 pub fn html(results: &FitResults) -> String {
-    let sections = [head(results), posterior(results), promise(results), origin(results)];
+    let sections = [head(results), learnt(results), promise(results), posterior(results), origin(results)];
     document(&results.study, "", &sections.concat(), &results.version)
 }
 
@@ -34,9 +36,10 @@ fn head(results: &FitResults) -> String {
 /// What was learnt, and what was promised.
 fn words(results: &FitResults) -> String {
     let (outcome, rows) = (&results.outcome_column, count(results.rows as f64));
-    let learnt = match leading(&results.posterior)[..] {
-        [] => "No posterior is shown; the warnings say why.".to_owned(),
-        ref several => {
+    let learnt = match (told(results), &leading(&results.posterior)[..]) {
+        (Some(told), _) => told.found(),
+        (None, []) => "No posterior is shown; the warnings say why.".to_owned(),
+        (None, several) => {
             let sure = results.posterior.iter().filter(|one| is_sure(one)).count();
             let many = results.posterior.len();
             let named: Vec<String> = several.iter().map(|one| format!("{} {}", one.name, interval(one))).collect();
@@ -53,12 +56,25 @@ fn words(results: &FitResults) -> String {
         (_, _) => ("every single row", "one row were different"),
     };
     let (factor, delta) = (bound(privacy.epsilon.exp()), shortest(privacy.delta));
+    let outcome = results.effects.as_ref().map_or_else(|| outcome.clone(), effects::named);
     format!(
         "This page shows what a table of {rows} rows says about the outcome \u{201c}{outcome}\u{201d}. {learnt} Noise from the operating \
          system protects {whom}: if {changed}, nothing on this page would become more than {factor} times as likely or as unlikely, up \
          to a probability of {delta}. In the terms of the field the guarantee is {}.",
         privacy.promise
     )
+}
+
+/// The effects as they may be shown; none where there are none.
+fn told(results: &FitResults) -> Option<Told<'_>> {
+    let intervals = intervals_are_honest(&results.algorithm, &results.solver, true);
+    let (name, mark) = (results.method.as_str(), Mark::of(0));
+    Some(Told { name, effects: results.effects.as_ref()?, intervals, mark })
+}
+
+/// Effects in the reader's units; nothing without them.
+fn learnt(results: &FitResults) -> String {
+    told(results).map_or_else(String::new, |told| section("learnt", "What was learnt", &effects::told(&[told], "")))
 }
 
 /// The three coefficients farthest from 0, in standard deviations.
@@ -119,7 +135,8 @@ fn posterior(results: &FitResults) -> String {
         ),
         folded(&format!("All {} coefficients", order.len()), &table.html())
     );
-    section("posterior", "What was learnt", &body)
+    let heading = if results.effects.is_some() { "Coefficients as encoded" } else { "What was learnt" };
+    section("posterior", heading, &body)
 }
 
 /// What exactly was promised, and what the ledger says.
@@ -242,6 +259,7 @@ mod tests {
                 delta: 2e-5,
             },
             posterior: vec![one("a", 0.0), one("b", -1.0), one("c", 0.15)],
+            effects: None,
             draws: None,
             provenance: Provenance {
                 date: name("date"),

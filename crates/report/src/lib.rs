@@ -9,8 +9,10 @@ mod beside;
 mod budget;
 mod calibration;
 mod chains;
+mod checks;
 mod curves;
 mod differences;
+mod effects;
 mod figures;
 mod fit;
 mod headline;
@@ -48,6 +50,7 @@ pub fn html(results: &Results) -> String {
     let standing = Standing::of(results);
     let sections = [
         summary::section(&standing),
+        effects::section(&standing),
         headline::section(&standing),
         promise::section(&standing),
         curves::section(&standing),
@@ -56,6 +59,7 @@ pub fn html(results: &Results) -> String {
         posterior::section(&standing),
         chains::section(&standing),
         calibration::section(&standing),
+        checks::section(&standing),
         ledger::section(&standing),
         provenance::section(&standing),
     ];

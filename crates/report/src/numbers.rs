@@ -11,6 +11,27 @@ pub(crate) fn percent(share: f64) -> String {
     if share.is_finite() { format!("{:.1} %", 100.0 * share) } else { NOTHING.into() }
 }
 
+/// A probability in per cent; what is nearly sure is not called sure.
+pub(crate) fn probability(share: f64) -> String {
+    match share {
+        s if !s.is_finite() => NOTHING.into(),
+        s if s > 0.999 => "> 99.9 %".into(),
+        s if s < 0.001 => "< 0.1 %".into(),
+        s => percent(s),
+    }
+}
+
+/// An effect: about three significant digits, or its order of magnitude where it is very large or small.
+pub(crate) fn effect(value: f64) -> String {
+    match value.abs() {
+        v if v.is_finite() && v > 0.0 && !(1e-3..1e4).contains(&v) => format!("{value:.1e}").replace('-', "−"),
+        v if v >= 100.0 => fixed(value, 0),
+        v if v >= 10.0 => fixed(value, 1),
+        v if v >= 0.095 || v == 0.0 => fixed(value, 2),
+        _ => fixed(value, 3),
+    }
+}
+
 /// A number with so many digits after the point and a true minus sign.
 pub(crate) fn fixed(value: f64, places: usize) -> String {
     if !value.is_finite() {

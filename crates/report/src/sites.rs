@@ -1,12 +1,14 @@
 //! Scores at each site: what it reaches alone, and what the methods reach on its own held-out rows.
 
+use super::differences;
 use super::numbers::{NOTHING, count};
 use super::page::{Table, folded, note, section as titled};
 use super::scores::{self, caption, in_text};
 use super::standing::{Placed, Role, Standing};
 use crate::svg::escape;
+use inference::comparison::Difference;
 use inference::results::ClientSummary;
-use inference::score::{Prominence, Score};
+use inference::score::{MAIN, Prominence, Score};
 
 /// More sites than this are folded away.
 const SHOWN: usize = 24;
@@ -21,7 +23,35 @@ pub(crate) fn section(standing: &Standing) -> String {
     let table: String = shown.into_iter().map(|score| table(standing, &methods, score)).collect();
     let sites = standing.results.data.clients.len();
     let shown = if sites > SHOWN { folded(&format!("All {sites} sites"), &table) } else { table };
-    titled("sites", "Scores at each site", &(shown + &note(&explained(standing))))
+    titled("sites", "Scores at each site", &(shown + &note(&explained(standing)) + &gained(standing)))
+}
+
+/// What each site gains on its own fit by the best private method, paired over seeds; nothing where either is missing.
+fn gained(standing: &Standing) -> String {
+    let (Some(best), Some(alone)) = (standing.best(), standing.alone()) else { return String::new() };
+    let of =
+        |placed: Placed, name: &str| placed.method.sites.iter().find(|site| site.name == name)?.scores.main().cloned();
+    let rows: Vec<(&str, Difference)> = standing
+        .results
+        .data
+        .clients
+        .iter()
+        .filter_map(|client| {
+            Some((client.name.as_str(), Difference::paired(&of(best, &client.name)?, &of(alone, &client.name)?)?))
+        })
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let heading = format!("What each site gains by {}", best.method.name);
+    let caption = format!("{} less that of the site\u{2019}s own fit: above 0, the site gains", scores::caption(MAIN));
+    let mut table = Table::new(&caption, ["site", "gain"].map(str::to_owned).to_vec());
+    for (name, difference) in &rows {
+        table.push("", vec![escape(name), differences::html_cell(*difference)]);
+    }
+    let told =
+        if rows.len() > SHOWN { folded(&format!("All {} sites", rows.len()), &table.html()) } else { table.html() };
+    format!("<h3>{}</h3>\n{told}", escape(&heading))
 }
 
 /// "Local only" first, then the others in their order, the constant apart.

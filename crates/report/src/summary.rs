@@ -1,6 +1,7 @@
 //! The top of the report: what was studied, what came out in plain words, and what to be warned of.
 
 use super::differences;
+use super::effects;
 use super::numbers::{bound, count, fixed};
 use super::page::{note, paragraph};
 use super::promise::without_name;
@@ -27,10 +28,16 @@ pub(crate) fn section(standing: &Standing) -> String {
         "<header>\n<p class=\"kind\">Study</p>\n<h1>{}</h1>\n<p class=\"facts\">{}</p>\n{}</header>\n{}{}",
         escape(&results.study),
         escape(&facts(standing)),
-        paragraph(&words(standing)) + &simulated(standing),
+        opening(standing) + &simulated(standing),
         warnings::section(standing),
         tiles(standing)
     )
+}
+
+/// What was found in plain words, then how methods compare and what they promise.
+fn opening(standing: &Standing) -> String {
+    let plain = effects::plain(standing).map(|words| paragraph(&words)).unwrap_or_default();
+    plain + &paragraph(&words(standing))
 }
 
 /// The line that says what these results are not, where a method promises something.

@@ -1,11 +1,13 @@
 //! Plots as SVG text, without anything from the network: the same input gives the same bytes.
 
 mod axis;
+mod forest;
 mod lines;
 mod mark;
 mod rows;
 
 pub use axis::{Axis, Scale};
+pub use forest::{Forest, ForestPoint, ForestRow};
 pub use lines::{Plot, Series};
 pub use mark::Mark;
 pub use rows::{Bar, RowPlot, Shown, SvgInterval, SvgRow};

@@ -152,7 +152,7 @@ impl SvgInterval {
 }
 
 /// A name that fits, with a sign that something was cut off.
-fn shortened(name: &str, letters: usize) -> String {
+pub(super) fn shortened(name: &str, letters: usize) -> String {
     if name.chars().count() <= letters {
         return name.to_owned();
     }
