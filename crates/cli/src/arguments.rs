@@ -2,14 +2,20 @@
 
 use crate::identity::{AuthorityCommand, PartyCommand};
 mod federation;
+mod finished;
 
 pub(crate) use federation::{
     AgentCommand, AgentRun, DemoArguments, Demonstration, LedgerQuestion, NodeCommand, PolicyCommand, ServeArguments,
 };
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+pub(crate) use finished::{
+    ExportArguments, ExportFormat, ExportName, PredictArguments, ReportArguments, SampleArguments,
+};
+
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use finished::{COMPARE_HELP, SAMPLE_HELP};
 use std::path::PathBuf;
 use study::account::{
     AdjacencyAsTyped, AdversaryAsTyped, Choice, MechanismAsTyped, MechanismKind, SamplingAsTyped, UnitAsTyped,
@@ -70,6 +76,18 @@ pub(crate) enum Command {
     },
     /// Rewrite the report of a finished run
     Report(ReportArguments),
+    /// Write the tables of a finished run as CSV or LaTeX: effects, scores and privacy
+    Export(ExportArguments),
+    /// Compare two finished runs: scores paired by seed, privacy, and effects
+    #[command(after_help = COMPARE_HELP)]
+    Compare {
+        /// Directory of the first run, or its results.json
+        #[arg(value_name = "RUN")]
+        one: PathBuf,
+        /// Directory of the second run, or its results.json
+        #[arg(value_name = "RUN")]
+        other: PathBuf,
+    },
     /// Validate a study against the header and schema of its data, and describe what it would run
     #[command(
         after_help = "Reads no rows. Exit code 0 if the study is valid, with or without warnings; 2 if it is invalid or \
@@ -92,8 +110,9 @@ pub(crate) enum Command {
     /// Fit one owner's table with real noise and a ledger, and write a posterior that may be published
     #[command(after_help = FIT_HELP)]
     Fit(FitArguments),
-    /// Draw from the posterior with a study's Markov chains, and write the draws as Stan CSV and Arrow
-    Sample(RunArguments),
+    /// Draw from the posteriors of a study or of a finished run, and write the draws as Stan CSV and Arrow
+    #[command(after_help = SAMPLE_HELP)]
+    Sample(SampleArguments),
     /// Reproduce a published table or figure, and show it beside the paper's numbers
     Reproduce(ReproduceArguments),
     /// Predict outcomes of new rows from the posterior of a run
@@ -111,11 +130,17 @@ pub(crate) enum Command {
     /// Write a study and a schema to fill in, from the header of a table; values are not read
     Init {
         /// Folder for the two files; created if it does not exist. Existing files are not overwritten
-        #[arg(value_name = "NEWDIR")]
+        #[arg(value_name = "NEWDIR", default_value = ".")]
         folder: PathBuf,
         /// The table; only its first line is read
         #[arg(long, value_name = "FILE.csv")]
         header: PathBuf,
+        /// The column that is predicted; the last one by default
+        #[arg(long, value_name = "COLUMN")]
+        outcome: Option<String>,
+        /// The column that says which site a row comes from; by default the study simulates four sites of equal size
+        #[arg(long, value_name = "COLUMN")]
+        sites: Option<String>,
     },
     /// Show or verify a site's ledger; read-only, so the agent may be running
     Ledger {
@@ -154,6 +179,12 @@ pub(crate) enum Command {
         /// The code, such as P002; lists all codes if omitted
         code: Option<String>,
     },
+    /// Write the manual pages of all commands
+    Man {
+        /// Folder for the pages; created if it does not exist
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
     /// Print a shell completion script
     Completions {
         /// The shell
@@ -176,7 +207,7 @@ pub(crate) enum SchemaFile {
     Policy,
 }
 
-/// The arguments of `posterity simulate` and `posterity sample`.
+/// The arguments of `posterity simulate`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
     /// The study
@@ -228,26 +259,9 @@ pub(crate) struct ReproduceArguments {
     /// Use this seed instead of the study's seeds
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-}
-
-/// The arguments of `posterity predict`.
-#[derive(Debug, Args)]
-pub(crate) struct PredictArguments {
-    /// Directory of a finished run
-    #[arg(value_name = "RESULTS_DIR")]
-    pub(crate) results: PathBuf,
-    /// Rows to predict, with the columns of the study's data; the outcome may be absent
-    #[arg(long, value_name = "FILE.csv")]
-    pub(crate) data: PathBuf,
-    /// Schema to read the rows with, instead of the one stored with the run
-    #[arg(long, value_name = "FILE")]
-    pub(crate) schema: Option<PathBuf>,
-    /// Method whose posterior to use; required if the study has several
-    #[arg(long, value_name = "NAME")]
-    pub(crate) method: Option<String>,
-    /// Site of the rows, for methods with site intercepts; if omitted, the site is unknown and its intercept follows the prior
-    #[arg(long, value_name = "NAME")]
-    pub(crate) site: Option<String>,
+    /// Run seeds 1 to N instead of the study's seeds
+    #[arg(long, value_name = "N", conflicts_with = "seed", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) replicates: Option<u64>,
 }
 
 /// The subcommands of `posterity datasets`.
@@ -375,17 +389,6 @@ pub(crate) struct ProfileArguments {
     /// Accounting methods to compare, separated by commas
     #[arg(long, value_name = "NAMES", default_value = "pld", value_delimiter = ',', value_parser = accountants())]
     pub(crate) accountant: Vec<String>,
-}
-
-/// The arguments of `posterity report`.
-#[derive(Debug, Args)]
-pub(crate) struct ReportArguments {
-    /// Directory of a run, or its results.json
-    #[arg(value_name = "DIR|FILE")]
-    pub(crate) results: PathBuf,
-    /// Output file [default: report.html beside the results]; - writes to standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
 }
 
 fn accountants() -> PossibleValuesParser {

@@ -4,8 +4,10 @@ mod account;
 mod account_table;
 mod arguments;
 mod clock;
+mod compare;
 mod datasets;
 mod explain;
+mod export;
 mod failure;
 mod federation;
 mod fit;
@@ -13,6 +15,7 @@ mod identity;
 mod init;
 mod interrupt;
 mod ledger;
+mod man;
 mod provenance;
 mod reports;
 mod say;
@@ -25,6 +28,7 @@ use arguments::{Arguments, Command, Demonstration, Shelf};
 use clap::{CommandFactory, Parser};
 use failure::Failure;
 use std::process::ExitCode;
+use study::SkeletonRequest;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
@@ -41,6 +45,9 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<String, Failure> {
     match &arguments.command {
         Command::Account { question } => account::text(question, arguments.json),
+        Command::Export(asked) => export::run(asked, arguments.json),
+        Command::Compare { one, other } => compare::run(one, other, arguments.json),
+        Command::Man { out } => man::run(out, arguments.json),
         Command::Report(asked) => reports::run(asked, arguments.json),
         Command::Check { study } => studies::check(study, arguments.json),
         Command::Plan { study } => studies::plan(study, arguments.json),
@@ -50,7 +57,10 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
         Command::Reproduce(asked) => studies::reproduce(asked, arguments.json),
         Command::Predict(asked) => studies::predict(asked, arguments.json),
         Command::Datasets { asked } => datasets(asked, arguments.json),
-        Command::Init { folder, header } => init::run(folder, header, arguments.json),
+        Command::Init { folder, header, outcome, sites } => {
+            let (outcome, sites) = (outcome.as_deref(), sites.as_deref());
+            init::run(&SkeletonRequest { folder, table: header, outcome, sites }, arguments.json)
+        }
         Command::Ledger { asked } => ledger::run(asked, arguments.json),
         Command::Ca { asked } => identity::authority(asked, clock::seconds(), arguments.json),
         Command::Site { asked } => identity::party(asked, clock::seconds(), arguments.json),

@@ -8,6 +8,7 @@ mod accounting_figures;
 mod chain;
 mod curves;
 mod datasets;
+mod finished_runs;
 mod fit;
 mod histogram;
 mod pairs;

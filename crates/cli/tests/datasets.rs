@@ -174,7 +174,7 @@ fn init_reads_names_only_and_overwrites_nothing() {
         "{schema}"
     );
     assert!(study.contains("source = \"csv:../../rows.csv\"") && !study.contains(secret), "{study}");
-    assert!(study.contains("\n# column = \"the \\\"ward\\\"\"\n"), "a site column is suggested: {study}");
+    assert!(study.contains("\n# column = \"the \\\"ward\\\"\" "), "a site column is suggested: {study}");
     refused(&at, &words, ("C001", 2), "is not overwritten", "new folder");
     assert_eq!(fs::read_to_string(new.join("schema.toml")).unwrap(), schema);
     fs::remove_file(new.join("schema.toml")).unwrap();
@@ -184,6 +184,41 @@ fn init_reads_names_only_and_overwrites_nothing() {
     fs::write(at.join("empty.csv"), "").unwrap();
     refused(&at, &["init", "x", "--header", "empty.csv"], ("D006", 2), "empty.csv", "header");
     assert!(!at.join("x").exists());
+}
+
+/// The whole way from a header to a posterior: only the schema is filled in.
+#[test]
+fn init_with_outcome_and_sites_is_a_study_that_runs() {
+    let at = folder("short");
+    let row = |k: usize| {
+        format!("{},{},{}\n", if k.is_multiple_of(3) { "yes" } else { "no" }, 40 + k % 30, ["a", "b"][k % 2])
+    };
+    fs::write(at.join("rows.csv"), format!("ill,age,ward\n{}", (0..400).map(row).collect::<String>())).unwrap();
+    let init = ["init", "--header", "rows.csv", "--outcome", "ill", "--sites", "ward"];
+    refused(&at, &["init", "--header", "rows.csv", "--outcome", "il"], ("C001", 2), "no column `il`", "`ill`");
+    refused(
+        &at,
+        &["init", "--header", "rows.csv", "--sites", "ill", "--outcome", "ill"],
+        ("C001", 2),
+        "both",
+        "another",
+    );
+    let said = answer(&at, &init);
+    assert!(said.contains("posterity check") && said.contains("(\"ill\")"), "{said}");
+    let schema = fs::read_to_string(at.join("schema.toml")).unwrap();
+    let filled = schema
+        .replace("[\"0\", \"1\"] }\n\n# The column of ids", "[\"no\", \"yes\"] }\n\n# The column of ids")
+        .replace("\"age\", kind = \"ignore\"", "\"age\", kind = \"numeric\", centre = 55, scale = 10");
+    fs::write(at.join("schema.toml"), filled).unwrap();
+    let said = answer(&at, &["check", "study.toml"]);
+    assert!(said.contains("rows were counted") && said.contains("privacy.delta = 1e-5: "), "{said}");
+    let plan = object(&at, &["plan", "study.toml"]);
+    assert_eq!((&plan["rows_are"], plan["clients"].as_u64()), (&Value::from("counted"), Some(2)));
+    let derived = plan["methods"][0]["derived"].as_array().unwrap();
+    assert_eq!((&derived[0]["key"], derived[0]["value"].as_f64()), (&Value::from("privacy.delta"), Some(1e-5)));
+    let results = object(&at, &["simulate", "study.toml", "--seed", "1", "--out", "out"]);
+    assert_eq!(results["methods"][0]["name"], "private");
+    answer(&at, &["fit", "study.toml", "--home", "home", "--out", "fitted"]);
 }
 
 /// The skeleton is a schema as it stands: it complains only that nothing is an input yet, and works once one is.
@@ -201,7 +236,7 @@ fn the_skeleton_becomes_a_schema_with_one_word() {
     assert_eq!(object(&at, &words)["inputs"], serde_json::json!(["age"]));
 }
 
-/// A study of a file, from the skeleton on: `check` reads its header and schema, and no row.
+/// A study of a file, from the skeleton on: `check` compares header and schema, and does not stop at a row.
 #[test]
 fn check_compares_header_schema_and_study_without_reading_rows() {
     let at = folder("check");
@@ -219,21 +254,25 @@ fn check_compares_header_schema_and_study_without_reading_rows() {
         "{ name = \"age\", kind = \"ignore\" }",
         "{ name = \"age\", kind = \"numeric\", centre = 50, scale = 10 }",
     );
+    let method = "[[method]]\nname = \"DP optimisation\"\nalgorithm = \"pvi\"\nsolver = \"dp-optimisation\"\nrounds = 20\n\
+                  local = { steps = 10, rate = 0.05, optimiser = \"adam\", learning_rate = 0.05 }\n\
+                  privacy = { epsilon = 1.0, delta = 1e-5, clip = 2.0 }\n#";
+    change(&study, "[privacy]\nepsilon = 1.0", method);
     let check = ["check", "new/study.toml"];
     let said = answer(&at, &check);
+    assert!(said.contains("note        rows cannot be counted yet: "), "{said}");
     assert!(
         said.contains("columns     4 in the header, all in the schema, 1 input and the intercept; no row was read"),
         "{said}"
     );
     assert!(!said.contains("warning"), "rows that are not declared are not compared with noise: {said}");
     assert_eq!(object(&at, &check)["inputs"], serde_json::json!(["age", "intercept"]));
-    change(&study, "kind = \"even\" ", "kind = \"column\"\ncolumn = \"hospitl\" #");
-    change(&study, "clients = 4\n", "");
-    refused(&at, &check, ("D004", 2), "study.toml:19:1: column `hospitl` is not in the file", "`hospital`");
-    refused(&at, &["simulate", "new/study.toml"], ("D004", 2), "study.toml:19:1", "`hospital`");
+    change(&study, "clients = 4 ", "column = \"hospitl\" #");
+    refused(&at, &check, ("D004", 2), "study.toml:7:1: column `hospitl` is not in the file", "`hospital`");
+    refused(&at, &["simulate", "new/study.toml"], ("D004", 2), "study.toml:7:1", "`hospital`");
     change(&study, "hospitl", "hospital");
     answer(&at, &check);
-    change(&study, "split = { test = 0.2 }", "split = { column = \"fold\" }");
+    change(&study, "[data]\n", "[data]\nsplit = { column = \"fold\" }\n");
     refused(&at, &check, ("D004", 2), "`fold` is not in the file", "the header has age");
     change(&study, "split = { column = \"fold\" }", "split = { test = 0.2 }");
     change(&study, "kind = \"logistic\"", "kind = \"linear\"");
@@ -241,7 +280,10 @@ fn check_compares_header_schema_and_study_without_reading_rows() {
     change(&study, "kind = \"linear\"", "kind = \"logistic\"");
 
     let plan = ["plan", "new/study.toml"];
+    refused(&at, &plan, ("D006", 2), "line 2", "header");
+    change(&study, "epsilon = 1.0", "adjacency = \"add-remove\", epsilon = 1.0");
     refused(&at, &plan, ("S012", 2), "how many rows each hospital has", "declared_rows = [N, N]");
+    change(&study, "adjacency = \"add-remove\", ", "");
     change(&study, "[data]", "[data]\ndeclared_rows = 5000");
     let said = answer(&at, &plan);
     assert!(

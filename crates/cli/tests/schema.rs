@@ -166,9 +166,10 @@ fn mistakes_in_a_study_are_found() {
     let figure = std::fs::read_to_string(root().join("studies/paper3-fig1.toml")).unwrap();
     for (text, typed, mistake, words) in [
         (&learning, "seeds =", "sedes =", "unknown sedes"),
-        (&learning, "seeds =", "sedes =", "no seeds"),
+        (&learning, "[data]", "[privacy]\nepsilno = 1.0\n[data]", "unknown epsilno"),
+        (&learning, "[data]", "[privacy]\nclip = 1.0\n[data]", "unknown clip"),
         (&learning, "\"logistic\"", "\"logistik\"", ".model.kind"),
-        (&learning, "epsilon = 1.0", "epsilon = 0.0", ".privacy.epsilon"),
+        (&learning, "epsilon = 1.0", "epsilon = 0.0", ".method.0.privacy"),
         (&learning, "[model]", "[modle]", "no model"),
         (&learning, "algorithm = \"pvi\"", "", "no algorithm"),
         (&learning, "solver = \"dp-optimisation\"", "", "no solver"),

@@ -250,7 +250,6 @@ fn numbers_outside_their_range_are_refused_at_their_line() {
 #[test]
 fn names_seeds_and_versions_are_checked() {
     refused("version", &changed("schema = 1", "schema = 2"), "S003", "schema = 2", "expected 1");
-    refused("no version", &changed("schema = 1", ""), "S003", "# Adult", "schema is missing");
     refused("no seeds", &changed("[1, 2, 3, 4, 5]", "[]"), "S004", "seeds", "a list of one or more");
     refused("seeds", &changed("[1, 2, 3, 4, 5]", "[1, 2, 1]"), "S005", "seeds", "seed 1 is there twice");
     refused(

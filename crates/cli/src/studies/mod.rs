@@ -1,6 +1,7 @@
 //! The commands around studies: `check`, `plan`, `run`, `sample`, `predict` and `reproduce`.
 
 mod at_sites;
+mod coverage;
 mod predict;
 mod progress;
 mod reproduce;

@@ -1,14 +1,14 @@
 //! `posterity reproduce`: a published table run again, cell by cell, beside the paper's numbers.
 
 use super::table::table;
-use super::{at_sites, simulated};
+use super::{at_sites, coverage, simulated};
 use crate::arguments::ReproduceArguments;
 use crate::failure::Failure;
 use crate::terminal;
 use report::Beside;
 use std::path::{Path, PathBuf};
 use study::curves::{self, Curves, DrawnFigure};
-use study::{Study, StudyKind, TABLES, cells, file_name, not_for, remarks, write_whole, written};
+use study::{Study, StudyKind, TABLES, cells, coverage_cells, file_name, not_for, remarks, write_whole, written};
 
 /// Runs a table into its directory and shows it beside the paper's.
 pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String, Failure> {
@@ -25,8 +25,11 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     if let Some(seed) = arguments.seed {
         study.seeds = vec![seed];
     }
+    if let Some(replicates) = arguments.replicates {
+        study.seeds = (1..=replicates).collect();
+    }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
-    let mut all = Vec::new();
+    let (mut all, mut covered) = (Vec::new(), Vec::new());
     let (mut cpu_seconds, mut links, mut at_sites) = (0.0, Vec::new(), String::new());
     let (mut theorems, mut courses) = (Vec::new(), None);
     for (column, loaded) in study.load_columns(&terminal::folders(Path::new(name)))? {
@@ -34,6 +37,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
         let results = simulated(loaded, &out.join(&folder), json)?;
         cpu_seconds += results.methods.iter().map(|m| m.cpu_seconds).sum::<f64>();
         all.extend(cells(&study, &column, &results));
+        covered.extend(coverage_cells(&column, &results));
         at_sites += &at_sites::table(&column, &results);
         theorems.extend(remarks(&results));
         courses = report::errors_along_the_way(&results);
@@ -45,6 +49,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     let html = report::beside(&Beside {
         name: &study.name,
         cells: &all,
+        coverage: &covered,
         figures: &study.figures,
         courses,
         theorems: &theorems,
@@ -52,15 +57,15 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     });
     write_whole(&page, html.as_bytes()).map_err(|source| Failure::file("cannot write", &page, source))?;
     if json {
-        let object = serde_json::json!({ "cells": all, "theorems": theorems, "cpu_seconds": cpu_seconds });
+        let object =
+            serde_json::json!({ "cells": all, "coverage": covered, "theorems": theorems, "cpu_seconds": cpu_seconds });
         return Ok(format!("{object}\n"));
     }
     let theorems: String = theorems.iter().map(|line| format!("{line}\n")).collect();
-    Ok(format!(
-        "{}\n{theorems}{at_sites}cpu seconds {cpu_seconds:.1}\nreport      {}\n",
-        table(&all, terminal::width()),
-        page.display()
-    ))
+    // Where coefficients are known, what is asked is whether intervals hold them; scores of predictions are in the report.
+    let shown =
+        if covered.is_empty() { table(&all, terminal::width()) } else { coverage::table(&covered, terminal::width()) };
+    Ok(format!("{shown}\n{theorems}{at_sites}cpu seconds {cpu_seconds:.1}\nreport      {}\n", page.display()))
 }
 
 fn list(json: bool) -> String {
@@ -73,9 +78,10 @@ fn list(json: bool) -> String {
 
 /// A figure of accounting, into its directory: the page and the numbers.
 fn of_accounting(figures: &Curves, arguments: &ReproduceArguments, json: bool) -> Result<String, Failure> {
-    if arguments.seed.is_some() {
-        let message = "--seed has no meaning for a figure of accounting, where nothing is drawn at random";
-        return Err(Failure::usage(message, "leave it out"));
+    if arguments.seed.is_some() || arguments.replicates.is_some() {
+        let message =
+            "--seed and --replicates have no meaning for a figure of accounting, where nothing is drawn at random";
+        return Err(Failure::usage(message, "leave them out"));
     }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(figures.name()));
     let drawn = figures.draw()?;

@@ -1,24 +1,35 @@
-//! `posterity sample`: the chains of a study, their draws as files, and how well they have mixed.
+//! `posterity sample`: draws from posteriors as files, and how well chains have mixed.
 
 use super::progress::ProgressBars;
-use crate::arguments::RunArguments;
+use crate::arguments::{RunArguments, SampleArguments};
 use crate::failure::Failure;
 use inference::chain::LEVELS;
+use std::path::PathBuf;
 use study::Sampled;
 
 /// R-hat over which chains disagree (Vehtari et al. 2021).
 const DISAGREE: f64 = 1.01;
 
-/// Runs all chains of a study, writes their draws, and tells how well they have mixed.
-pub(crate) fn text(arguments: &RunArguments, json: bool) -> Result<String, Failure> {
-    let (loaded, out) = super::loaded(arguments)?;
-    let out = out.join("draws");
-    let all = loaded.sample(&out, &ProgressBars::anew(json))?;
+/// Writes draws from the posteriors of a study or of a finished run, and tells how well they have mixed.
+pub(crate) fn text(arguments: &SampleArguments, json: bool) -> Result<String, Failure> {
+    let (all, out) = sampled(arguments, json)?;
     if json {
         return Ok(format!("{}\n", serde_json::to_string(&all).unwrap_or_default()));
     }
     let tables: Vec<String> = all.iter().map(table).collect();
     Ok(format!("{}\ndiagnostics {}\n", tables.join("\n"), out.join(study::DIAGNOSTICS).display()))
+}
+
+/// Draws from the posteriors of a finished run, or of a study that is run now.
+fn sampled(asked: &SampleArguments, json: bool) -> Result<(Vec<Sampled>, PathBuf), Failure> {
+    if asked.study.is_dir() {
+        let out = asked.out.clone().unwrap_or_else(|| asked.study.join("draws"));
+        return Ok((study::sample_run(&asked.study, &out, asked.seed)?, out));
+    }
+    let arguments = RunArguments { study: asked.study.clone(), out: asked.out.clone(), seed: asked.seed };
+    let (loaded, out) = super::loaded(&arguments)?;
+    let out = out.join("draws");
+    Ok((loaded.sample(&out, &ProgressBars::anew(json))?, out))
 }
 
 /// A table for people.

@@ -179,6 +179,7 @@ impl RunMonitor {
             deviations: &deviations,
             before: before.map(|point| point.coefficients.as_slice()),
             draws: draws.as_ref().map(Option::as_ref),
+            of_method: self.parts.built.protocol.warning(&snapshot.state).ok().flatten(),
         };
         self.warned.of(&self.parts, Some(&end))
     }
