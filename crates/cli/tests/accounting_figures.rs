@@ -202,7 +202,7 @@ fn commands_that_need_data_are_refused_and_check_tells_what_is_drawn() {
         assert!(said.contains("hint: posterity reproduce figure.toml"), "{said}");
     }
     let seeded = room.asked(&["reproduce", "figure.toml", "--seed", "1"]);
-    assert!(String::from_utf8_lossy(&seeded.stderr).contains("--seed has no meaning"));
+    assert!(String::from_utf8_lossy(&seeded.stderr).contains("--seed and --replicates have no meaning"));
     let told = room.answered(&["check", "figure.toml"]);
     assert!(told.starts_with("study       paper3-fig1 is sound: a figure of accounting, without data\n"), "{told}");
     assert!(told.contains("line        RDP by rdp\n"), "{told}");

@@ -249,7 +249,7 @@ impl<'a> Costing<'a> {
             (Bound::Clip, None) => {
                 let what = "`clip`, the largest norm of one row's gradient or of a change, is missing";
                 let hint = "for example clip = 2.0; for models of xᵀθ it is derived where the schema is known";
-                return Err(Conflict::new("privacy", crate::describe::STRAY, what, hint).into());
+                return Err(Conflict::new("privacy", crate::describe::UNREADABLE, what, hint).into());
             }
         })
     }

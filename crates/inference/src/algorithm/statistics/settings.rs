@@ -16,7 +16,7 @@ use crate::client::Summing;
 use crate::data::Schema;
 use crate::describe::{
     Allowed, Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Pacing, PrivacyNeed, Reading,
-    Registered, STRAY, ValueKind, resolve,
+    Registered, UNREADABLE, ValueKind, resolve,
 };
 use crate::method::{AlgorithmSettings, BoundWords, Description, Method, Parts};
 use crate::public::{Derived, PublicNumbers};
@@ -189,7 +189,6 @@ impl AlgorithmSettings for StatisticsSettings {
         }
     }
 
-    /// Two where standard deviations are asked for first.
     fn intervals(&self) -> Intervals {
         match self.reading {
             StatisticsReading::NoiseAware => Intervals::count_noise(MEASURED),
@@ -197,6 +196,7 @@ impl AlgorithmSettings for StatisticsSettings {
         }
     }
 
+    /// Two where standard deviations are asked for first.
     fn rounds(&self) -> Rounds {
         Rounds::Count(if self.rule.deviations_share().is_some() { 2 } else { 1 })
     }
@@ -251,7 +251,7 @@ impl AlgorithmSettings for StatisticsSettings {
                         for every column is known";
             let hint = "statistics = { bound = 7.5 }; or bounds for every column of the schema; or deviations = \"known\" where \
                         the schema scales by them";
-            return Err(Conflict::new("statistics", STRAY, what, hint));
+            return Err(Conflict::new("statistics", UNREADABLE, what, hint));
         }
         if self.reading != StatisticsReading::NoiseAware || dimension <= MOST_INPUTS {
             return Ok(());
