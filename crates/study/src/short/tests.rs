@@ -155,3 +155,19 @@ fn names_of_files_become_legal() {
         assert_eq!(name_of(file), name, "{file}");
     }
 }
+
+/// The default method of every model that has one goes with a promise to persons: a short study stays a whole one.
+#[test]
+fn a_promise_to_persons_makes_a_whole_study_of_every_model_with_a_default() {
+    for (kind, algorithm) in [("logistic", "noise-aware-levels"), ("linear", "noise-aware")] {
+        let text = short("[privacy]\nepsilon = 1.0\nunit = 'person'").replace("logistic", kind);
+        let study = read(&text.replace("'heart'\n", "'heart'\ndeclared_persons = 10000\n"));
+        let settled = study.settled(&public(&[40_000, 30_000])).unwrap();
+        let [method] = &settled.methods[..] else { panic!("one method") };
+        assert_eq!((method.unit(), method.algorithm.descriptor().name), (Unit::Person, algorithm));
+        assert_eq!(method.promise.unwrap().delta, fixed(1e-5), "70000 rows would be 1e-6");
+        let whys: Vec<&str> = settled.derived[0].iter().map(|of| of.why.as_str()).collect();
+        assert!(whys.iter().any(|why| why.contains("persons")), "{whys:?}");
+        assert!(whys.iter().all(|why| !why.contains("70000")), "{whys:?}");
+    }
+}
