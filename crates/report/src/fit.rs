@@ -217,7 +217,7 @@ fn list(rows: &[(&str, String)]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::tests::well_formed;
     use inference::results::Provenance;
@@ -225,7 +225,7 @@ mod tests {
     use study::{FIT, FIT_SCHEMA, FitLifetime, FitPrivacy};
 
     /// A fit with a burnt charge and an earlier fit, in which every name tries to leave its place.
-    fn sample() -> FitResults {
+    pub(crate) fn sample() -> FitResults {
         let name = |text: &str| format!("<script>{text}</script>&\"");
         let one = |text: &str, mean: f64| Coefficient { name: name(text), mean, deviation: 0.1 };
         FitResults {
