@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::{interrupt, provenance, terminal};
 use federation::fit::{FitNote, FitObserver, FitRequest, Fitted, NOT_FOR_PUBLICATION, fit};
 use indicatif::{ProgressBar, ProgressStyle};
+use inference::warning::Warning;
 use report::layout;
 use serde_json::json;
 use std::cell::RefCell;
@@ -163,6 +164,10 @@ impl FitObserver for FitProgress {
                 self.say(&format!("before: {}; in total with this fit: {}", before(&lifetime), total(&lifetime)));
             }
         }
+    }
+
+    fn warn(&self, warning: &Warning) {
+        self.say(&format!("warning: {} ({}); {}", warning.what, warning.code.as_str(), warning.hint));
     }
 
     fn round(&self, round: u64, of: u64) {

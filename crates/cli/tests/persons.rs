@@ -130,3 +130,50 @@ fn a_promise_to_persons_without_ids_or_across_sites_is_refused() {
     std::fs::write(split.0.join("visits.csv"), format!("{}p0,50,c1,no\n", visits())).unwrap();
     refused(&split, 3, "P002", "two sites");
 }
+
+/// Data, model, ε and a unit: a whole study, checked, planned, simulated and fitted by persons.
+const SHORT: &str = r#"[data]
+source = "csv:visits.csv"
+declared_persons = 300
+[partition]
+column = "clinic"
+[model]
+kind = "logistic"
+[privacy]
+epsilon = 1.0
+unit = "person"
+"#;
+
+#[test]
+fn a_short_study_by_persons_is_checked_planned_simulated_and_fitted() {
+    let room = room("short", SHORT, SCHEMA);
+    for (words, expected) in [
+        (&["check", "study.toml"][..], "each person counts as one row"),
+        (&["plan", "study.toml"], "training persons"),
+        (&["fit", "study.toml", "--home", "home", "--out", "fit"], "per person (replace all their rows"),
+    ] {
+        let told = room.told(words);
+        assert!(told.contains(expected) && told.contains("1e-5"), "{told}");
+        assert!(!told.contains("900"), "the number of rows is told by {words:?}:\n{told}");
+    }
+    let simulated = results(&room);
+    assert_eq!(simulated["methods"][0]["algorithm"], "noise-aware-levels");
+    let fitted: Value =
+        serde_json::from_str(&std::fs::read_to_string(room.0.join("fit/results.json")).unwrap()).unwrap();
+    assert_eq!((&fitted["persons"], &fitted["rows"]), (&Value::from(300), &Value::Null));
+    room.told(&["export", "fit", "--format", "csv"]);
+    let csv = std::fs::read_to_string(room.0.join("fit/tables/privacy.csv")).unwrap();
+    assert!(csv.contains("person") && !csv.contains("900"), "{csv}");
+}
+
+/// The owner is warned of repeated ids on the terminal, and the warning is in no file.
+#[test]
+fn a_fit_by_rows_of_repeated_persons_warns_its_owner() {
+    let study = SHORT.replace("unit = \"person\"\n", "").replace("declared_persons = 300\n", "");
+    let room = room("short-rows", &study, SCHEMA);
+    let output = room.posterity(&["fit", "study.toml", "--home", "home", "--out", "fit"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("W013"), "{said}");
+    let text = std::fs::read_to_string(room.0.join("fit/results.json")).unwrap();
+    assert!(!text.contains("W013"));
+}

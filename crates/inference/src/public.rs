@@ -41,6 +41,8 @@ pub enum RowCounts {
     Counted,
     /// The study declares them.
     Declared,
+    /// The parties of a run have agreed on them, of rows and of persons: whatever else a study declares is for simulations.
+    Agreed,
     /// Nobody said.
     Unknown,
 }
@@ -102,13 +104,25 @@ impl PublicNumbers {
             return self.persons.clone().map(|rows| Self { rows, rows_are: RowCounts::Declared, ..self.clone() });
         }
         let countable = promise.unit == Unit::Example && promise.adjacency == Adjacency::Substitute;
-        let known = self.rows_are == RowCounts::Declared || (self.rows_are == RowCounts::Counted && countable);
+        let known = match self.rows_are {
+            RowCounts::Declared | RowCounts::Agreed => true,
+            RowCounts::Counted => countable,
+            RowCounts::Unknown => false,
+        };
         known.then(|| self.clone())
     }
 
     /// The same with so many rows at each site.
     fn with_rows(&self, rows: u64) -> Self {
         Self { rows: vec![rows; self.rows.len()], ..self.clone() }
+    }
+}
+
+/// What the numbers of a promise are of, in words.
+pub(crate) fn counted(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Person => "persons",
+        Unit::Example | Unit::Client => "rows",
     }
 }
 

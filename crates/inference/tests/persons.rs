@@ -2,13 +2,14 @@
 
 use crate::common::{adam, by_person, logistic, method, natural, noise_aware, promise, pvi, rows, simulation};
 use inference::algorithm::Curvature;
+use inference::algorithm::levels::{LevelsSettings, ServedPrior};
 use inference::message::Direct;
 use inference::settings::{Aggregator, Noise, Promise, Schedule};
 use inference::solve::{Average, Descend};
 use inference::testing::{person, site_of_persons, unlimited};
 use inference::{Method, Model, Network, Output, PersonKey, Progress, Rows, RunError, Site};
 use privacy::record::{Divergence, NoiseCall, Tape};
-use privacy::{Epsilon, Grain, NoiseMultiplier, PrivacyError, Unit};
+use privacy::{Adjacency, Epsilon, Grain, NoiseMultiplier, PrivacyError, Unit};
 use std::sync::Arc;
 
 fn by_moments() -> Method {
@@ -183,4 +184,45 @@ fn an_audit_by_neighbouring_tables_finds_what_is_promised_to_persons_and_broken_
     let (by_person, by_row) = (apart(Unit::Person), apart(Unit::Example));
     assert!((by_person - 1.0).abs() < 4.0 * error, "{by_person} standard deviations apart, and the bound is 1");
     assert!(by_row > 1.0 + 4.0 * error, "{by_row} standard deviations apart: an audit of rows would notice nothing");
+}
+
+fn by_levels() -> Method {
+    let settings = LevelsSettings { first_share: 0.2, prior: ServedPrior::Stated, adjacency: Adjacency::Substitute };
+    let promise = Promise { clip: None, ..by_person(promise(1.0, Aggregator::None)) };
+    method("levels by person", settings, Schedule::Synchronous, promise)
+}
+
+/// One site of these rows, each so many times, all copies of a row one person's.
+fn copied(of: &Rows, copies: &[usize]) -> Vec<Site> {
+    let (mut out, mut keys) = (Rows::of(of.layout().clone()), Vec::new());
+    for (number, row) in of.iter().enumerate() {
+        for _ in 0..copies[number % copies.len()] {
+            out.push(row).unwrap();
+            keys.push(person(number as u64));
+        }
+    }
+    let records: Vec<u64> = (0..keys.len() as u64).collect();
+    vec![site_of_persons("one", out, &records, &keys)]
+}
+
+/// By levels a person counts as one row, the mean of its own: copies of a row change no sum, but for rounding, in no round.
+#[test]
+fn by_levels_a_person_counts_as_one_row() {
+    let (method, rows) = (by_levels(), rows(30, 3));
+    let played = |copies: &[usize]| {
+        let (tape, test, sites) = (Tape::record(), self::rows(2, 1), copied(&rows, copies));
+        let simulation = simulation(&method, &sites, &test);
+        let built = unlimited(&simulation);
+        let mut drive = simulation.start(&built, &Direct, Some(&tape)).unwrap();
+        while drive.rounds() < 5 && drive.round().unwrap() == Progress::Moved {}
+        tape.calls()
+    };
+    let (once, often) = (played(&[1]), played(&[3, 1, 7]));
+    assert_eq!((once.len(), often.len()), (5, 5));
+    for (k, (one, other)) in once.iter().zip(&often).enumerate() {
+        assert_eq!((one.sensitivity, one.deviation), (other.sensitivity, other.deviation));
+        let largest = one.input.iter().map(|units| units.abs()).max().unwrap() as f64;
+        let apart = one.input.iter().zip(&other.input).map(|(a, b)| (a - b).abs()).max().unwrap() as f64;
+        assert!(apart <= 1e-6 * largest, "round {k}: {apart} units of {largest}");
+    }
 }

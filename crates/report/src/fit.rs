@@ -19,11 +19,7 @@ pub fn html(results: &FitResults) -> String {
 
 /// Title, the paragraph, and what to be warned of.
 fn head(results: &FitResults) -> String {
-    let facts = [
-        results.model.clone(),
-        format!("{} rows", count(results.rows as f64)),
-        format!("{} coefficients", results.posterior.len()),
-    ];
+    let facts = [results.model.clone(), counted(results), format!("{} coefficients", results.posterior.len())];
     format!(
         "<header>\n<p class=\"kind\">Fit with a privacy guarantee</p>\n<h1>{}</h1>\n<p class=\"facts\">{}</p>\n{}</header>\n{}",
         escape(&results.study),
@@ -33,9 +29,15 @@ fn head(results: &FitResults) -> String {
     )
 }
 
+/// The public number of rows or persons, in words.
+fn counted(results: &FitResults) -> String {
+    let (number, units) = results.counted();
+    format!("{} {units}", count(number as f64))
+}
+
 /// What was learnt, and what was promised.
 fn words(results: &FitResults) -> String {
-    let (outcome, rows) = (&results.outcome_column, count(results.rows as f64));
+    let (outcome, size) = (&results.outcome_column, counted(results));
     let learnt = match (told(results), &leading(&results.posterior)[..]) {
         (Some(told), _) => told.found(),
         (None, []) => "No posterior is shown; the warnings say why.".to_owned(),
@@ -52,13 +54,17 @@ fn words(results: &FitResults) -> String {
     let privacy = &results.privacy;
     let (whom, changed) = match (privacy.unit.as_str(), privacy.adjacency.as_str()) {
         ("client", _) => ("the table as a whole", "all rows were different"),
+        ("person", "add-remove") => {
+            ("every person", "all rows of one person were missing, or those of one more person were there")
+        }
+        ("person", _) => ("every person", "all rows of one person were different, and their number"),
         (_, "add-remove") => ("every single row", "one row were missing, or one more were there"),
         (_, _) => ("every single row", "one row were different"),
     };
     let (factor, delta) = (bound(privacy.epsilon.exp()), shortest(privacy.delta));
     let outcome = results.effects.as_ref().map_or_else(|| outcome.clone(), effects::named);
     format!(
-        "This page shows what a table of {rows} rows says about the outcome \u{201c}{outcome}\u{201d}. {learnt} Noise from the operating \
+        "This page shows what a table of {size} says about the outcome \u{201c}{outcome}\u{201d}. {learnt} Noise from the operating \
          system protects {whom}: if {changed}, nothing on this page would become more than {factor} times as likely or as unlikely, up \
          to a probability of {delta}. In the terms of the field the guarantee is {}.",
         privacy.promise
@@ -211,7 +217,7 @@ fn list(rows: &[(&str, String)]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::tests::well_formed;
     use inference::results::Provenance;
@@ -219,7 +225,7 @@ mod tests {
     use study::{FIT, FIT_SCHEMA, FitLifetime, FitPrivacy};
 
     /// A fit with a burnt charge and an earlier fit, in which every name tries to leave its place.
-    fn sample() -> FitResults {
+    pub(crate) fn sample() -> FitResults {
         let name = |text: &str| format!("<script>{text}</script>&\"");
         let one = |text: &str, mean: f64| Coefficient { name: name(text), mean, deviation: 0.1 };
         FitResults {
@@ -236,7 +242,8 @@ mod tests {
             solver: name("solver"),
             model: name("model"),
             outcome_column: name("outcome"),
-            rows: 1234,
+            rows: Some(1234),
+            persons: None,
             rounds: 5,
             planned_rounds: 6,
             privacy: FitPrivacy {
@@ -291,6 +298,13 @@ mod tests {
         }
         let client = FitPrivacy { unit: "client".into(), ..sample().privacy };
         assert!(super::words(&FitResults { privacy: client, ..sample() }).contains("the table as a whole"));
+        let person = FitPrivacy { unit: "person".into(), adjacency: "substitute".into(), ..sample().privacy };
+        let persons = FitResults { rows: None, persons: Some(400), privacy: person, ..sample() };
+        let words = super::words(&persons);
+        for part in ["a table of 400 persons", "protects every person: if all rows of one person were different"] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+        assert!(!words.contains("single row"), "{words}");
         let empty = FitResults { posterior: Vec::new(), ..sample() };
         assert!(super::words(&empty).contains("No posterior is shown") && !html(&empty).contains("posterior-plot"));
     }

@@ -1,7 +1,7 @@
 //! `results.json` of a fit: what one owner's table was allowed to tell, and what that cost.
 //!
-//! Everything in it follows from releases and from public numbers. There are no scores, no baselines and no counts of rows but the
-//! public one, so the file may be published.
+//! Everything in it follows from releases and from public numbers. There are no scores, no baselines and no count but the
+//! public one, of rows or of persons, so the file may be published.
 
 use crate::error::StudyError;
 use inference::effects::Effects;
@@ -46,7 +46,11 @@ pub struct FitResults {
     /// The column that is explained.
     pub outcome_column: String,
     /// The public number of rows: counted where neighbours have as many rows, declared by the study otherwise.
-    pub rows: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
+    /// In place of rows, where persons are protected: their declared number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persons: Option<u64>,
     /// Rounds that are in the posterior.
     pub rounds: u64,
     /// Rounds that were planned. An interruption that burnt a charge leaves fewer.
@@ -120,6 +124,14 @@ pub struct FitDraws {
 }
 
 impl FitResults {
+    /// The public number of rows, or of persons where these are protected, and what it is of.
+    pub fn counted(&self) -> (u64, &'static str) {
+        match (self.persons, self.rows) {
+            (Some(persons), _) => (persons, "persons"),
+            (None, rows) => (rows.unwrap_or(0), "rows"),
+        }
+    }
+
     /// Reads the results of a fit from their folder or file; none where the file is of another kind.
     pub fn open(path: &Path) -> Result<Option<Self>, StudyError> {
         let path = &if path.is_dir() { path.join("results.json") } else { path.to_owned() };

@@ -191,6 +191,10 @@ impl Study {
     /// Public numbers with what the study declares in place of what was counted, and with its model.
     fn with_declared(&self, public: &PublicNumbers) -> PublicNumbers {
         let mut public = public.clone();
+        public.residual = self.model.settings.typical_residual(Some(1.0));
+        if public.rows_are == RowCounts::Agreed {
+            return public;
+        }
         let each = |declared: &DeclaredRows| declared_each(self, declared, public.rows.len());
         let (rows, persons) =
             (self.data.declared_rows.as_ref().map(each), self.data.declared_persons.as_ref().map(each));
@@ -198,7 +202,6 @@ impl Study {
             (public.rows, public.rows_are) = (rows, RowCounts::Declared);
         }
         public.persons = persons.or(public.persons);
-        public.residual = self.model.settings.typical_residual(Some(1.0));
         public
     }
 

@@ -93,7 +93,13 @@ pub(super) fn methods(
 /// The default method of a model, with the study's promise.
 fn default_of(model: &StudyModel, privacy: Option<&Table>, source: &StudyText<'_>) -> Result<MethodTable, Fault> {
     let kind = model.settings.descriptor().name;
-    let own = model.settings.default_method().and_then(|text| text.parse::<Table>().ok());
+    let protected = privacy.and_then(|privacy| privacy.get("unit")).and_then(Value::as_str);
+    let unit = match protected {
+        Some("person") => Unit::Person,
+        Some("client") => Unit::Client,
+        _ => Unit::Example,
+    };
+    let own = model.settings.default_method(unit).and_then(|text| text.parse::<Table>().ok());
     let Some(mut own) = own else {
         let message = format!("a {kind} model has no default method");
         let hint = "add a [[method]] with an algorithm of your choice; [privacy] is then its default promise";

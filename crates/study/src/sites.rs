@@ -161,6 +161,7 @@ impl Sites {
         let rows = words(&self.rows, self.basis, "training rows");
         match self.persons {
             (_, Basis::Clients) => rows,
+            (ref persons, basis) if self.basis == Basis::Clients => words(persons, basis, "training persons"),
             (ref persons, basis) => format!("{rows}; {}", words(persons, basis, "training persons")),
         }
     }
@@ -267,7 +268,7 @@ fn counted(study: &Study, schema: Option<&Schema>) -> Result<(Vec<u64>, Basis), 
             match (set.and_then(|set| set.levels_of(column)), declared) {
                 (Some(levels), _) => Ok(by_level(levels, split, at_most)),
                 (None, Some(DeclaredRows::All(rows))) => Ok((vec![1], Basis::Total(trained(split, *rows)))),
-                (None, _) => Err(fault(study, "data", &format!("how many rows each {column} has is not declared"))),
+                (None, _) => by_person(study, column),
             }
         }
         (Some(DeclaredRows::All(rows)), partition) => Ok((dealt(partition, trained(split, *rows)), Basis::Declared)),
@@ -275,6 +276,24 @@ fn counted(study: &Study, schema: Option<&Schema>) -> Result<(Vec<u64>, Basis), 
             Some((rows, basis)) => (dealt(partition, rows), basis),
             None => (vec![1; clients(partition, set).unwrap_or(1)], Basis::Clients),
         }),
+    }
+}
+
+/// Clients that are the values of a column, with rows that nobody declares: a study that protects persons declares these instead.
+fn by_person(study: &Study, column: &str) -> Result<(Vec<u64>, Basis), Fault> {
+    let protects = study.methods.iter().any(|method| method.unit() == Unit::Person);
+    match &study.data.declared_persons {
+        Some(DeclaredRows::Each(each)) => Ok((vec![1; each.len()], Basis::Clients)),
+        Some(DeclaredRows::All(_)) => Ok((vec![1], Basis::Clients)),
+        None if protects => {
+            let message = format!("how many persons each {column} has is not declared");
+            let hint = format!(
+                "under [data] add declared_persons = [N, N]: the persons of each {column}, in alphabetical order of the names; a \
+                 total, declared_persons = N, is enough for a method whose batch size does not depend on them"
+            );
+            Err(StudyText::new(study.file.clone(), &study.text).fault("data", UNDECLARED, message, hint))
+        }
+        None => Err(fault(study, "data", &format!("how many rows each {column} has is not declared"))),
     }
 }
 

@@ -77,6 +77,9 @@ pub fn promise(promise: &Promise) -> String {
             ("δ".to_owned(), ", δ = the power of ten below 1 / persons")
         }
         DeltaRule::PowerOfTenBelowRows => ("δ".to_owned(), ", δ = the power of ten below 1 / rows"),
+        DeltaRule::LeftOut if promise.unit == Unit::Person => {
+            ("δ".to_owned(), ", δ follows from the number of persons, which is not declared")
+        }
         DeltaRule::LeftOut => ("δ".to_owned(), ", δ follows from the number of rows, which is not known yet"),
     };
     let whom = match (promise.unit, promise.adjacency) {

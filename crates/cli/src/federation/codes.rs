@@ -86,10 +86,11 @@ pub(crate) const ALL: &[CodeEntry] = &[
     },
     CodeEntry {
         code: "F123",
-        title: "the number of rows is private and not declared",
+        title: "the number of rows or persons is not declared",
         text: "Under add-remove, or if a whole client is protected, the number of rows is private. A fit must not count them, because its\n\
-               noise and its published files would tell the number. Declare a round number with declared_rows in [data]. Nothing was\n\
-               charged. Exit code 2.",
+               noise and its published files would tell the number. Declare a round number with declared_rows in [data]. If persons are\n\
+               protected, the number of rows is private under every relation: declare the number of persons with declared_persons. Under\n\
+               substitution that number is public and must be the one of the table. Nothing was charged. Exit code 2.",
     },
     CodeEntry {
         code: "F124",

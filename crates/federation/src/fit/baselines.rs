@@ -6,8 +6,9 @@ use crate::studies::{StudyRunError, read_schema, served_posterior};
 use inference::plan::Costs;
 use inference::results::Coefficient;
 use inference::warning::Warning;
-use inference::warning::rows::{rows_differ, small_sites};
-use inference::{Encoded, Linear, Model, RowReading, Schema, Scores, Shard, Simulation, Site, read, scores};
+use inference::warning::rows::{persons_differ, rows_differ, small_sites};
+use inference::{Encoded, Linear, Model, RowReading, RunError, Schema, Scores, Shard, Simulation, Site, read, scores};
+use privacy::Unit;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,6 +28,9 @@ struct OwnersView {
     method: String,
     /// Rows that were found in the table.
     rows: usize,
+    /// Persons that were found in it, where its schema says whose the rows are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    persons: Option<usize>,
     /// What the scores are of.
     scored_on: &'static str,
     fitted: Scores<f64>,
@@ -65,6 +69,8 @@ fn view(
     let names = study.model.names(&table.inputs, Some(schema));
     let test = table.rows.clone();
     let shard = Shard::of(table, &parts.method).map_err(|error| StudyRunError::data(prepared.table.as_str(), error))?;
+    let (persons, by_person) = (shard.person_count(), parts.method.unit() == Unit::Person);
+    let found = shard.count(parts.method.unit()).map_err(RunError::from)? as u64;
     let sites = [Site { name: "owner".into(), shard, own: Vec::new() }];
     let simulation = Simulation {
         method: &parts.method,
@@ -84,12 +90,13 @@ fn view(
     let (constant, open) = (simulation.constant()?, simulation.non_private()?);
     let numbers = open.posterior.mean().iter().copied().zip(open.posterior.deviations());
     let strict = read(&prepared.csv[..], schema, study.model.intercept, &[], RowReading::Strict);
-    let found = test.len() as u64;
+    let differ = if by_person { persons_differ } else { rows_differ };
     Ok(OwnersView {
         not_for_publication: WHY,
         study: study.name.clone(),
         method: parts.method.name.clone(),
         rows: test.len(),
+        persons,
         scored_on: "the rows that were fitted, in units of the encoded outcome: no row was held out",
         fitted: scores(&predictions, test.outcomes()),
         constant: constant.scores,
@@ -99,9 +106,10 @@ fn view(
             .zip(numbers)
             .map(|(name, (mean, deviation))| Coefficient { name, mean, deviation })
             .collect(),
-        warnings: rows_differ("the table", prepared.rows, found)
+        warnings: differ("the table", prepared.rows, found)
             .into_iter()
-            .chain(small_sites([("the table", found)]))
+            .chain(small_sites([("the table", test.len() as u64)]))
+            .chain(prepared.repeated.clone())
             .collect(),
         first_problem: strict.err().map(|error| error.to_string()),
     })

@@ -23,6 +23,7 @@ use crate::policy::GrantTotals;
 use crate::studies::check_room;
 use home::{FitHome, UnfinishedFit};
 use inference::RunError;
+use inference::warning::Warning;
 use prepare::PreparedFit;
 use privacy::noise::OsKeyed;
 use publish::Release;
@@ -83,6 +84,8 @@ pub enum FitNote {
 pub trait FitObserver {
     /// Something that the owner should know.
     fn note(&self, _note: FitNote) {}
+    /// A warning that is computed from the rows: for the owner's eyes alone, before anything is charged.
+    fn warn(&self, _warning: &Warning) {}
     /// So many rounds of so many are made.
     fn round(&self, _round: u64, _of: u64) {}
     /// Whether to stop between two rounds.
@@ -116,6 +119,7 @@ type NoiseOf<'a> = &'a dyn Fn(&[u8; 32]) -> OsKeyed;
 
 fn fit_with(request: &FitRequest<'_>, observer: &dyn FitObserver, noise: NoiseOf<'_>) -> Result<Fitted, FitError> {
     let prepared = PreparedFit::of(request)?;
+    prepared.repeated.iter().for_each(|warning| observer.warn(warning));
     if FitHome::is_new(request.home)? {
         check_room(request.out, None)?;
     }

@@ -5,13 +5,15 @@ use crate::identity::{IdentityKey, PartyName};
 use crate::manifest::{self, Manifest, Pace, RunParts, SiteMember};
 use crate::studies::{self, StudyRunError, build, check_rows, is_public};
 use inference::settings::Aggregator;
+use inference::warning::Warning;
+use inference::warning::rows::repeated_persons;
 use inference::{Encoded, Method, RowReading, Schema, Shard, read};
 use privacy::noise::Digest;
 use privacy::{Grant, Unit};
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
-use study::{DeclaredRows, Study, datasets};
+use study::{DeclaredRows, Study, columns, datasets};
 
 /// The name of the only site: ledger and manifest carry it.
 const OWNER: &str = "owner";
@@ -23,12 +25,14 @@ pub(super) struct PreparedFit {
     pub(super) shard: Arc<Shard>,
     /// Digest of the table and its schema: it stays in the home.
     pub(super) data_version: Digest,
-    /// The public number of rows.
+    /// The public number of rows; of persons, where these are protected.
     pub(super) rows: u64,
     /// The table, for what is computed for its owner alone.
     pub(super) csv: Cow<'static, [u8]>,
     /// What the table is called in errors.
     pub(super) table: String,
+    /// Persons with several rows where single rows are protected: for the owner alone.
+    pub(super) repeated: Option<Warning>,
 }
 
 impl PreparedFit {
@@ -39,13 +43,16 @@ impl PreparedFit {
         let method = choose(study, request.method)?;
         let (source, own) = (&study.data.source, study.data.schema.as_deref());
         let (schema, meant) = datasets::schema_of(source, own, request.folders)?;
+        columns::check(study, &meant)?;
         let (table, csv) = table(request)?;
-        let shard = Shard::of(lenient(&csv, &meant, study, &table)?, method);
+        let rows = lenient(&csv, &meant, study, &table)?;
+        let repeated = repeated_persons(&rows.keys).filter(|_| method.unit() == Unit::Example);
+        let shard = Shard::of(rows, method);
         let shard = shard.map_err(|error| StudyRunError::data(table.as_str(), error))?;
-        let rows = if is_public(method) { shard.len() as u64 } else { declared(study)? };
+        let rows = public_number(study, method, &shard)?;
         let parts = Arc::new(build(study, &meant, method, &[rows])?);
         let data_version = studies::version(&csv, &schema);
-        Ok(Self { parts, schema, shard: Arc::new(shard), data_version, rows, csv, table })
+        Ok(Self { parts, schema, shard: Arc::new(shard), data_version, rows, csv, table, repeated })
     }
 
     /// ε and δ that the fit is granted.
@@ -125,33 +132,59 @@ fn choose<'a>(study: &'a Study, name: Option<&str>) -> Result<&'a Method, FitErr
             "leave aggregator out of privacy: the owner adds the noise",
         );
     }
-    if promise.unit == Unit::Person {
-        return refuse(
-            about(
-                "protects persons, and a fit is planned, and published, by its number of rows, which is private then",
-            ),
-            "use unit = \"example\" or \"client\", or serve the study to a site, which declares its persons",
-        );
-    }
     if method.algorithm.site_intercept().is_some() {
         return refuse(about("has an intercept for each site, but there is one owner"), "leave site_intercept out");
     }
     Ok(method)
 }
 
-/// The rows that the study declares, all together.
-fn declared(study: &Study) -> Result<u64, FitError> {
-    let sites = study.served.as_ref().map(|served| served.rows().iter().sum());
-    let rows = match &study.data.declared_rows {
-        Some(DeclaredRows::All(rows)) => Some(*rows),
-        Some(DeclaredRows::Each(rows)) => Some(rows.iter().sum()),
-        None => sites,
-    };
-    rows.ok_or_else(|| {
-        FitError::refused(
+/// The number that a fit is planned for and publishes: rows, or persons where these are protected.
+///
+/// Only substitution of rows makes a count public that nobody declares. The number of rows is private where persons are
+/// protected: a person is replaced with all rows, whatever their number.
+fn public_number(study: &Study, method: &Method, shard: &Shard) -> Result<u64, FitError> {
+    match method.unit() {
+        Unit::Person => persons(study, method, shard),
+        Unit::Example | Unit::Client if is_public(method) => Ok(shard.len() as u64),
+        Unit::Example | Unit::Client => total(study, study.data.declared_rows.as_ref(), false).ok_or_else(|| {
+            FitError::refused(
+                "F123",
+                "the number of rows is private under this relation and unit, and the study declares none",
+                "add declared_rows = N to [data], a round number that you can publish; or use adjacency = \"substitute\"",
+            )
+        }),
+    }
+}
+
+/// The declared number of persons. Where it is public, a table with another number is refused; where it is private, they are
+/// never compared.
+fn persons(study: &Study, method: &Method, shard: &Shard) -> Result<u64, FitError> {
+    let Some(declared) = total(study, study.data.declared_persons.as_ref(), true) else {
+        return Err(FitError::refused(
             "F123",
-            "the number of rows is private under this relation and unit, and the study declares none",
-            "add declared_rows = N to [data], a round number that you can publish; or use adjacency = \"substitute\"",
-        )
-    })
+            "the method protects persons, and the study does not declare how many there are",
+            "add declared_persons = N to [data]: every person_id is a person, and every row without one; the number is published",
+        ));
+    };
+    let found = shard.count(Unit::Person).map_err(inference::RunError::from)? as u64;
+    if is_public(method) && found != declared {
+        return Err(FitError::refused(
+            "F123",
+            format!("the table has {found} persons, and the study declares {declared}"),
+            format!("every person_id is a person, and every row without one; write declared_persons = {found}"),
+        ));
+    }
+    Ok(declared)
+}
+
+/// A declared number of all sites together, from `[data]` or from the sites of a served study.
+fn total(study: &Study, declared: Option<&DeclaredRows>, of_persons: bool) -> Option<u64> {
+    match declared {
+        Some(DeclaredRows::All(number)) => Some(*number),
+        Some(DeclaredRows::Each(numbers)) => Some(numbers.iter().sum()),
+        None => {
+            let served = study.served.as_ref().filter(|served| served.by_person == of_persons);
+            served.map(|served| served.rows().iter().sum())
+        }
+    }
 }

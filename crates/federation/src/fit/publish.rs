@@ -1,7 +1,7 @@
 //! What a fit publishes: posterior, draws, results and report, from releases and public numbers alone.
 //!
-//! No function here takes a row, a shard or a number that was read from the table; the number of rows is the manifest's, which is
-//! public.
+//! No function here takes a row, a shard or a number that was read from the table; the number of rows, or of
+//! persons where these are protected, is the manifest's, which is public.
 
 use super::FitError;
 use crate::failpoint;
@@ -14,6 +14,7 @@ use inference::chain::{Collected, Draws, kept};
 use inference::effects::effects;
 use inference::warning::PublicWarnings;
 use inference::{Gaussian, Schema};
+use privacy::Unit;
 use std::path::Path;
 use study::digits::hexadecimal;
 use study::{
@@ -120,6 +121,7 @@ impl Release<'_> {
     /// The results, without posterior and draws.
     fn results(&self, served: &ServedFit) -> Result<FitResults, FitError> {
         let (study, manifest, method) = (self.study, self.manifest, &self.parts.method);
+        let (number, by_person) = (manifest.sites.first().map(|site| site.rows), method.unit() == Unit::Person);
         Ok(FitResults {
             schema: FIT_SCHEMA,
             kind: FIT.to_owned(),
@@ -134,7 +136,8 @@ impl Release<'_> {
             solver: words::does(method),
             model: study.model.describe(),
             outcome_column: served.schema.outcome().column.clone(),
-            rows: manifest.sites.first().map_or(0, |site| site.rows),
+            rows: number.filter(|_| !by_person),
+            persons: number.filter(|_| by_person),
             rounds: self.rounds,
             planned_rounds: manifest.pace.rounds,
             privacy: self.privacy()?,

@@ -109,14 +109,14 @@ pub fn read_schema(text: &str) -> Result<Schema, StudyRunError> {
     Schema::from_toml(text).map_err(|error| StudyRunError::data("the schema", error))
 }
 
-/// The parts of a run for sites with these declared rows.
+/// The parts of a run for sites with these agreed numbers of rows, or of persons where the method protects these.
 pub(crate) fn build(study: &Study, schema: &Schema, method: &Method, rows: &[u64]) -> Result<RunParts, StudyRunError> {
     columns::check(study, schema)?;
     let seed = study.seeds.first().copied().unwrap_or(1);
     let model = study.model.settings.build(schema.classes(), seed);
     let inputs = schema.layout(study.model.intercept).map_err(|error| StudyRunError::data("the schema", error))?;
-    let declared = PublicNumbers::new(rows.to_vec(), RowCounts::Declared, inputs.clone()).with_schema(schema);
-    let public = PublicNumbers { persons: Some(rows.to_vec()), ..declared };
+    let agreed = PublicNumbers::new(rows.to_vec(), RowCounts::Agreed, inputs.clone()).with_schema(schema);
+    let public = PublicNumbers { persons: Some(rows.to_vec()), ..agreed };
     let settled = study.settled(&public)?;
     let method = settled.methods.iter().find(|other| other.name == method.name).unwrap_or(method);
     let built = inference::build(method, rows, model, &inputs, study.model.prior_precision, seed)?;

@@ -5,8 +5,8 @@
 //! again, until there are so many kills in each window:
 //! `POSTERITY_FIT_KILLS=30 cargo test -p posterity-federation --features rehearsal --test all fit::kill`.
 
-use super::ledger;
 use super::table::{Owner, STUDY};
+use super::{ledger, persons};
 use federation::log::{FolderView, Log, LogEntry, Position, RunAttempt, RunStanding};
 use federation::message::Request;
 use federation::wire::UnverifiedContent;
@@ -182,6 +182,18 @@ fn the_noise_of_no_answer_is_that_of_another(answers: &[(RunAttempt, Vec<u8>)]) 
 fn a_fit_that_is_killed_in_any_window_loses_nothing_and_repeats_no_noise() {
     let mut found: Vec<Window> = PLACES.iter().flat_map(|place| campaign("kill", &[*place])).collect();
     found.extend(campaign("kill-twice", &[("synced", 5), ("append", 9), ("publish", 4)]));
+    for window in WINDOWS {
+        assert!(found.contains(&window), "nobody was killed {window:?}: {found:?}");
+    }
+}
+
+/// Persons with several rows are protected: the order of the steps is the same, and so is what a kill leaves.
+#[test]
+fn a_fit_by_persons_that_is_killed_loses_nothing_and_repeats_no_noise() {
+    let found: Vec<Window> = [("appended", 3), ("synced", 5), ("append", 21), ("published", 5)]
+        .into_iter()
+        .flat_map(|place| campaign_of(&persons::owner_of_visits("kill-persons"), &[place]))
+        .collect();
     for window in WINDOWS {
         assert!(found.contains(&window), "nobody was killed {window:?}: {found:?}");
     }

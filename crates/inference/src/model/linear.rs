@@ -9,7 +9,7 @@ use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink}
 use crate::describe::{Descriptor, Key, Limits, Offer, Otherwise, ValueKind};
 use crate::effects::EffectScale;
 use crate::{Family, Gaussian, Rows};
-use privacy::PrivacyError;
+use privacy::{PrivacyError, Unit};
 use serde::Serialize;
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -59,9 +59,13 @@ impl ModelSettings for LinearSettings {
         Some(EffectScale::Difference)
     }
 
-    /// One noisy sum of statistics, in units of the schema's scales; its intervals count the noise.
-    fn default_method(&self) -> Option<&'static str> {
-        Some("algorithm = \"statistics\"\nstatistics = { deviations = \"known\" }")
+    /// One noisy sum of statistics, in units of the schema's scales; its intervals count the noise. That reading needs the number
+    /// of rows, which is private where persons are protected: noise-aware PVI takes its place.
+    fn default_method(&self, unit: Unit) -> Option<&'static str> {
+        Some(match unit {
+            Unit::Person => "algorithm = \"noise-aware\"",
+            Unit::Example | Unit::Client => "algorithm = \"statistics\"\nstatistics = { deviations = \"known\" }",
+        })
     }
 
     fn outcome(&self) -> OutcomeNeed {

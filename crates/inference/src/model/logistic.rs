@@ -21,7 +21,7 @@ use crate::effects::EffectScale;
 use crate::special::{exp_under, log_1p_of_unit, sigmoid};
 use crate::{Family, Gaussian, Row, Rows};
 use chacha20::ChaCha8Rng;
-use privacy::PrivacyError;
+use privacy::{PrivacyError, Unit};
 use rand_core::SeedableRng;
 use serde::Serialize;
 use std::f64::consts::PI;
@@ -132,8 +132,8 @@ impl ModelSettings for LogisticSettings {
         Some(EffectScale::OddsRatio)
     }
 
-    /// Inference by levels: its intervals count the noise.
-    fn default_method(&self) -> Option<&'static str> {
+    /// Inference by levels: its intervals count the noise, of rows and of persons.
+    fn default_method(&self, _: Unit) -> Option<&'static str> {
         Some("algorithm = \"noise-aware-levels\"")
     }
 

@@ -9,6 +9,7 @@ use crate::describe::{
     Canonical, Conflict, Descriptor, Key, Keys, Otherwise, Reading, Registered, Registry, ValueKind, resolve, validate,
 };
 use crate::effects::EffectScale;
+use privacy::Unit;
 use std::fmt;
 use std::sync::Arc;
 use toml::{Table, Value};
@@ -91,9 +92,9 @@ pub trait ModelSettings: fmt::Debug + Canonical + Send + Sync {
         None
     }
 
-    /// The method of a study that names none, as the TOML of a `[[method]]` without name and privacy; none where a study has to
-    /// choose. What it leaves out must have a default, or follow from public numbers.
-    fn default_method(&self) -> Option<&'static str> {
+    /// The method of a study that names none and protects this unit, as the TOML of a `[[method]]` without name and privacy; none
+    /// where a study has to choose. What it leaves out must have a default, or follow from public numbers.
+    fn default_method(&self, _unit: Unit) -> Option<&'static str> {
         None
     }
 

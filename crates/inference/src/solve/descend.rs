@@ -6,7 +6,7 @@ use crate::algorithm::StepNoise;
 use crate::describe::{ANY_UNIT, Allowed, Conflict, Descriptor, Limits, Need, Offer, PrivacyNeed, TrustedParty};
 use crate::model::{Scratch, seed_of, shifts};
 use crate::optimiser::{Descent, kl_gradient};
-use crate::public::{Derived, PublicNumbers};
+use crate::public::{Derived, PublicNumbers, counted};
 use crate::release::{Bound, Clipped, Numbers, Release, Releases};
 use crate::settings::{Covariance, DERIVED_LOCAL_KEY, Gradients, Local, Optimiser, Promise};
 use crate::{ClientView, Family, Terms, UnitBatch};
@@ -152,7 +152,10 @@ impl LocalSolve for Descend {
     fn derived(&self, promise: &Promise, public: &PublicNumbers) -> Vec<Derived> {
         let x = public.information(promise);
         let clip = match x < LITTLE_INFORMATION {
-            true => public.clip(0.25, &format!("; rows · ε / √sources is {x:.0}, under {LITTLE_INFORMATION}")),
+            true => {
+                let units = counted(promise.unit);
+                public.clip(0.25, &format!("; {units} · ε / √sources is {x:.0}, under {LITTLE_INFORMATION}"))
+            }
             false => public.clip(0.5, ", and a residual is about a half"),
         };
         let rounds = Derived::new("rounds", ROUNDS as i64, "few rounds of long updates");

@@ -62,7 +62,7 @@ fn nodes(clip: f64) -> Promise {
     promise(clip, secure(SecureNoise::Nodes, 0, 1))
 }
 
-/// Levels at every gate, under both relations.
+/// Levels at every gate, under both relations, of rows and of persons.
 fn level_methods() -> Vec<Method> {
     let of = |name, prior, promise: Promise| {
         let settings = LevelsSettings { first_share: 0.2, prior, adjacency: promise.adjacency };
@@ -74,6 +74,8 @@ fn level_methods() -> Vec<Method> {
         of("levels, add-remove", ServedPrior::Stated, add_remove(nobody(1.0))),
         of("levels, secure sum", ServedPrior::Stated, nodes(1.0)),
         of("levels, noise shares", ServedPrior::Stated, shares(1.0)),
+        of("levels by person", ServedPrior::Stated, by_person(nobody(1.0))),
+        of("levels by person, add-remove, curator", ServedPrior::Stated, by_person(add_remove(curator(1.0)))),
     ]
 }
 

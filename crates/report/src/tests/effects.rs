@@ -102,3 +102,15 @@ fn checks_say_which_groups_are_outside_what_was_expected() {
     assert_eq!(section.matches("outside<").count(), 1, "{section}");
     assert!(section.contains("16.1 % to 23.9 %") && section.contains("30.0 %"), "{section}");
 }
+
+/// The page of a fit follows the same rule: effects of a method that ignores the noise have no interval.
+#[test]
+fn a_fit_shows_intervals_of_effects_only_where_these_count_the_noise() {
+    let section = |algorithm: &str| {
+        let mut results = crate::fit::tests::sample();
+        (results.algorithm, results.effects) = (algorithm.to_owned(), Some(logistic()));
+        learnt(&crate::fit::html(&results)).to_owned()
+    };
+    assert!(section("noise-aware").contains("1.64 to 2.43"));
+    assert!(!section("pvi").contains("1.64 to 2.43"), "{}", section("pvi"));
+}

@@ -155,3 +155,41 @@ fn names_of_files_become_legal() {
         assert_eq!(name_of(file), name, "{file}");
     }
 }
+
+/// The default method of every model that has one goes with a promise to persons: a short study stays a whole one.
+#[test]
+fn a_promise_to_persons_makes_a_whole_study_of_every_model_with_a_default() {
+    for (kind, algorithm) in [("logistic", "noise-aware-levels"), ("linear", "noise-aware")] {
+        let text = short("[privacy]\nepsilon = 1.0\nunit = 'person'").replace("logistic", kind);
+        let study = read(&text.replace("'heart'\n", "'heart'\ndeclared_persons = 10000\n"));
+        let settled = study.settled(&public(&[40_000, 30_000])).unwrap();
+        let [method] = &settled.methods[..] else { panic!("one method") };
+        assert_eq!((method.unit(), method.algorithm.descriptor().name), (Unit::Person, algorithm));
+        assert_eq!(method.promise.unwrap().delta, fixed(1e-5), "70000 rows would be 1e-6");
+        let whys: Vec<&str> = settled.derived[0].iter().map(|of| of.why.as_str()).collect();
+        assert!(whys.iter().any(|why| why.contains("persons")), "{whys:?}");
+        assert!(whys.iter().all(|why| !why.contains("70000")), "{whys:?}");
+    }
+}
+
+/// Under add-remove the number of rows is private: what would follow from counted rows is refused, and declared ones are taken.
+#[test]
+fn no_setting_follows_from_counted_rows_that_are_private() {
+    let text = short("[privacy]\nepsilon = 1.0\ndelta = 1e-5\nadjacency = 'add-remove'");
+    let refused = read(&text).settled(&public(&[400, 300])).unwrap_err().to_string();
+    assert!(refused.contains("levels.first_share") && refused.contains("rows"), "{refused}");
+    let declared = read(&text.replace("'heart'\n", "'heart'\ndeclared_rows = [500, 500]\n"));
+    let settled = declared.settled(&public(&[400, 300])).unwrap();
+    let why = &settled.derived[0][0].why;
+    assert!(!why.contains("700") && why.contains("rows"), "{why}");
+}
+
+/// What a study declares is for simulations: a run takes the numbers that its parties have agreed on, with nothing held out.
+#[test]
+fn agreed_numbers_come_before_what_a_study_declares() {
+    let text = short("[privacy]\nepsilon = 1.0").replace("'heart'\n", "'heart'\ndeclared_rows = [500, 500]\n");
+    let agreed = PublicNumbers { rows_are: RowCounts::Agreed, ..public(&[20_000]) };
+    let settled = read(&text).settled(&agreed).unwrap();
+    assert_eq!(settled.methods[0].promise.unwrap().delta, fixed(1e-6));
+    assert!(settled.derived[0][0].why.contains("20000 rows"), "{:?}", settled.derived);
+}

@@ -1,6 +1,6 @@
 //! Noise-aware logistic regression by levels: the mathematics of its releases and of its readout, without gates.
 //!
-//! Every release is a sum over rows. Two looks describe the inputs; eleven levels give scores at a point that moves. The readout
+//! Every release is a sum over rows, or over the means of persons' rows. Two looks describe the inputs; eleven levels give scores at a point that moves. The readout
 //! takes all levels as observations of one statistic t = Σ c x y and gives a Gaussian posterior that counts the noise.
 //!
 //! | symbol | code | file |
@@ -16,7 +16,8 @@
 //!
 //! Matrices are symmetric and packed: the lower triangle row by row. The intercept is the last input.
 //!
-//! Not supported: inputs without an intercept, a prior mean other than 0, outcomes other than 0 and 1, persons.
+//! Not supported: inputs without an intercept, a prior mean other than 0, outcomes other than 0 and 1, clients as the unit.
+//! Where persons are the unit, a person counts as one row: the mean of its rows.
 
 mod belief;
 mod design;

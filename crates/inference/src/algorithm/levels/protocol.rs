@@ -14,8 +14,8 @@ use crate::method::Parts;
 use crate::release::Releases;
 use crate::solve::Problem;
 use crate::warning::Warning;
-use crate::{ClientView, Gaussian, RunError, Stage, Terms, Total};
-use privacy::{Adjacency, Batch, Bounded, Gate, GridVector, PrivacyError, Released};
+use crate::{ClientView, Gaussian, RunError, Stage, Terms, Total, UnitBatch};
+use privacy::{Adjacency, Bounded, Gate, GridVector, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -36,7 +36,7 @@ pub struct NoiseAwareLevels {
     /// Deviation of the noise in a release of each client, by stage.
     deviations: Vec<Vec<f64>>,
     summing: Summing,
-    /// Declared rows of each client.
+    /// Declared rows of each client; persons, where these are the unit.
     rows: Vec<u64>,
 }
 
@@ -92,7 +92,7 @@ impl NoiseAwareLevels {
         self.design.width()
     }
 
-    /// n: declared rows of all clients.
+    /// n: declared rows of all clients; persons, each of whom counts as one row, where these are the unit.
     fn all_rows(&self) -> f64 {
         self.rows.iter().sum::<u64>() as f64
     }
@@ -181,7 +181,10 @@ impl NoiseAwareLevels {
         Some(self.problem.family.natural(&q))
     }
 
-    /// Adds every row of the batch to the sum that a question asks for.
+    /// The sum that a question asks for: one vector for each row, or the mean of those of a person's rows.
+    ///
+    /// A mean of vectors is no longer than the longest of them, has no negative coordinate if they have none, and is positive
+    /// semi-definite if they are: the bounds are those of rows, and the mean weight of a unit is its row's.
     fn sum(
         &self,
         question: &LevelsQuestion,
@@ -189,27 +192,30 @@ impl NoiseAwareLevels {
         gate: &mut dyn Gate,
     ) -> Result<Bounded, PrivacyError> {
         let rows = seat.shard.rows();
-        let mut batch = Batch::default();
-        gate.batch(rows.len(), &mut batch)?;
+        let mut units = UnitBatch::default();
+        seat.draw(gate, &mut units)?;
         let (shape, d) = (*gate.shape(), self.dimension());
         let replaced = self.adjacency == Adjacency::Substitute;
         let mut sum = match question {
-            LevelsQuestion::FirstLook if replaced => Bounded::non_negative(shape, &batch)?,
-            LevelsQuestion::SecondLook(_) if replaced => Bounded::outer_products(shape, &batch)?,
-            _ => Bounded::examples(shape, &batch)?,
+            LevelsQuestion::FirstLook if replaced => units.non_negative_sum(shape)?,
+            LevelsQuestion::SecondLook(_) if replaced => units.outer_products(shape)?,
+            _ => units.sum(shape)?,
         };
+        let weighed = units.each().flat_map(|own| own.iter().map(|&row| (row, 1.0 / own.len() as f64)));
         match question {
             LevelsQuestion::FirstLook => {
                 let (look, mut entries) = (FirstLook::new(&self.design, self.adjacency), SparseEntries::default());
-                for &i in batch.rows() {
+                for (i, weight) in weighed {
                     look.row(&rows.row(i), &mut entries);
+                    entries.values.iter_mut().for_each(|value| *value *= weight);
                     sum.push_sparse(&entries.positions, &entries.values)?;
                 }
             }
             LevelsQuestion::SecondLook(asked) => {
                 let (inputs, mut row) = (asked.inputs(), vec![0.0; d]);
-                for &i in batch.rows() {
+                for (i, weight) in weighed {
                     inputs.second_look_row(&rows.row(i), &mut row);
+                    row.iter_mut().for_each(|value| *value *= weight.sqrt());
                     match replaced {
                         true => sum.push_outer(&row)?,
                         false => sum.push(&packed_product(&row))?,
@@ -219,8 +225,9 @@ impl NoiseAwareLevels {
             LevelsQuestion::Level { level, inputs, theta } => {
                 let (inputs, mut row) = (inputs.inputs(), vec![0.0; d + 1]);
                 let point = LevelPoint { inputs: &inputs, theta, clip: inputs.clip(usize::from(*level)) };
-                for &i in batch.rows() {
+                for (i, weight) in weighed {
                     point.row(&rows.row(i), &mut row);
+                    row.iter_mut().for_each(|value| *value *= weight);
                     sum.push(&row)?;
                 }
             }

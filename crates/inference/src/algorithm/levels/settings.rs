@@ -11,7 +11,7 @@ use crate::describe::{
 use crate::linalg::packed;
 use crate::method::{AlgorithmSettings, BoundWords, Description, Method, Parts};
 use crate::plan::gaussian_mu;
-use crate::public::{Derived, PublicNumbers};
+use crate::public::{Derived, PublicNumbers, counted};
 use crate::release::{Bound, BudgetShare, Clipped, OpeningRelease, Release, Releases};
 use crate::settings::{Aggregator, Covariance, Promise, Rounds};
 use crate::{Intervals, RunError};
@@ -88,7 +88,10 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
             values: &[Pacing::Synchronous],
             because: "every level asks all sites about the same point",
         },
-        units: Allowed { values: &[Unit::Example], because: "it clips the scores of rows" },
+        units: Allowed {
+            values: &[Unit::Example, Unit::Person],
+            because: "it bounds what a row does, or a person, not what a whole client can change",
+        },
         needs: &[GAUSSIAN, OF_TWO_LEVELS],
         site_intercept: false,
         ..Limits::NONE
@@ -195,8 +198,14 @@ impl AlgorithmSettings for LevelsSettings {
         Err(Conflict::new("algorithm", NOT_TOGETHER, what, "give the model an intercept"))
     }
 
-    fn bounded(&self, _: &Promise) -> BoundWords {
-        let rows = "every row's part of a sum is shortened to a bound that follows from the first look".to_owned();
+    fn bounded(&self, promise: &Promise) -> BoundWords {
+        let rows = match promise.unit {
+            Unit::Person => {
+                "the rows of a person are averaged, so that each person counts as one row, and shortened to a bound"
+            }
+            Unit::Example | Unit::Client => "every row's part of a sum is shortened to a bound",
+        };
+        let rows = format!("{rows} that follows from the first look");
         BoundWords { rows, sums: "sums of scores".into(), first_sums: "sums of scores".into() }
     }
 
@@ -218,8 +227,9 @@ impl AlgorithmSettings for LevelsSettings {
         let sources = if promise.aggregator == Aggregator::None { public.rows.len() as f64 } else { 1.0 };
         let share = LevelPlan::first_of(&design, LevelNumbers { rows, sources, mu });
         let share = (share * 1e4).round() / 1e4;
+        let units = counted(promise.unit);
         let why = format!(
-            "{rows} rows, {} parameters, {sources} source{} of noise: what noise and the error of the input model leave to level 0",
+            "{rows} {units}, {} parameters, {sources} source{} of noise: what noise and the error of the input model leave to level 0",
             design.width(),
             if sources == 1.0 { "" } else { "s" },
         );

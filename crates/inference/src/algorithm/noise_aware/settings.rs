@@ -11,7 +11,7 @@ use crate::describe::{
     STRAY, ValueKind,
 };
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
-use crate::public::{Derived, PublicNumbers, rounded};
+use crate::public::{Derived, PublicNumbers, counted, rounded};
 use crate::release::{Clipped, Release, Releases};
 use crate::settings::{
     Aggregator, Clip, Covariance, DAMPING_KEY, Damping, MOST_ROUNDS_KEY, Promise, ROUNDS_KEY, Rounds, Schedule,
@@ -305,7 +305,7 @@ impl NoiseAwareSettings {
         let caution = Derived::new(
             "noise_aware.caution",
             caution,
-            format!("rows · ε / √sources is {x:.0}, {side} {LITTLE_INFORMATION}"),
+            format!("{} · ε / √sources is {x:.0}, {side} {LITTLE_INFORMATION}", counted(promise.unit)),
         );
         let rounds = Derived::new("rounds", ROUNDS as i64, "the decaying mean has settled by then");
         let average = Derived::new("readout.average", i64::from(AVERAGE), "the noise of the last rounds averages out");

@@ -169,3 +169,27 @@ fn norms_from_stored_entries_are_those_of_the_dense_rows() {
     assert_eq!(nothing, [0.0; 12], "an empty row contributes nothing");
     assert_eq!(second_look_bound(&design()).length, packed(12));
 }
+
+/// The weight c looks at the inputs alone: with it the score of the true coefficients has mean 0, however small the clip is.
+#[test]
+fn the_weight_of_a_row_does_not_look_at_its_label() {
+    let (inputs, mut rng) = (summary().centred(), ChaCha8Rng::from_seed([6; 32]));
+    let theta: Vec<f64> = (0..12).map(|j| 0.4 * j as f64 - 2.0).collect();
+    let point = LevelPoint { inputs: &inputs, theta: &theta, clip: inputs.clip(3) };
+    let mut clipped = 0;
+    for _ in 0..500 {
+        let (numbers, ones, _) = any_row(&mut rng);
+        let [no, yes] = [0.0, 1.0].map(|outcome| {
+            let mut vector = vec![0.0; 13];
+            point.row(&Row { numbers: &numbers, ones: &ones, outcome }, &mut vector);
+            vector
+        });
+        assert_eq!(no[12], yes[12], "{numbers:?}");
+        clipped += usize::from(no[12] < 0.5 * WEIGHT);
+        // E[c(y − σ)z] is 0 at the point: σ of the score of "yes" and 1 − σ of that of "no".
+        let probability = 1.0 / (1.0 + libm::exp(-Row { numbers: &numbers, ones: &ones, outcome: 0.0 }.dot(&theta)));
+        let mean = |j: usize| probability * yes[j] + (1.0 - probability) * no[j];
+        assert!((0..12).all(|j| mean(j).abs() < 1e-12));
+    }
+    assert!(clipped > 100, "{clipped} of 500 rows are clipped");
+}
