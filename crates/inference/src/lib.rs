@@ -103,6 +103,7 @@ mod member;
 pub mod message;
 pub mod method;
 mod model;
+mod normal_quantile;
 mod optimiser;
 pub mod plan;
 pub mod public;
@@ -127,7 +128,7 @@ pub use build::{Built, build};
 pub use client::{Client, SimulationContext, Summing};
 pub use data::{
     Column, Dealt, Design, Drawn, DrawnLogistic, Encoded, Federation, InputLayout, Kind, Missing, NUMBER_BOUNDS,
-    Numeric, Only, Outcome, OutcomeKind, Partition, PersonKey, RecordId, Row, RowKeys, RowReading, Rows, SCHEMA_KEYS,
+    Numeric, Only, Outcome, OutcomeKind, Partition, PersonKey, RecordId, Row, RowKeys, RowLaw, RowReading, Rows, SCHEMA_KEYS,
     Schema, Shard, Site, Skew, Split, SyntheticLinear, SyntheticLogistic, SyntheticMixture, ToldEffect, UnitBatch,
     agree, drawn_coefficients, header, nearest, persons_at_one_site, read, read_inputs,
 };
