@@ -104,7 +104,8 @@ impl<'a> Drawing<'a> {
         }
         let refused = |what: String, hint: &str| DataError::Schema { line: None, what, hint: hint.to_owned() };
         if schema.classes().is_some_and(|classes| classes > 2) {
-            let what = format!("rows cannot be drawn for `{}`, which has more than two levels", schema.outcome().column);
+            let what =
+                format!("rows cannot be drawn for `{}`, which has more than two levels", schema.outcome().column);
             return Err(refused(what, "rows are drawn for an outcome of two levels, or for a number"));
         }
         let unbounded = |kind: &Kind| matches!(kind, Kind::Numeric(Numeric { bounds: None, .. }));

@@ -20,6 +20,7 @@
 
 mod belief;
 mod design;
+mod forecast;
 mod gaps;
 mod looks;
 mod moments;
