@@ -4,7 +4,7 @@ use crate::{Folders, Study};
 use serde_json::Value;
 
 /// How far an expected width may be from the mean of those that were simulated, as a factor.
-const WITHIN: f64 = 1.5;
+const WITHIN: f64 = 1.3;
 
 /// Standard deviations of the effects, expected and simulated with one seed.
 fn compared(name: &str, schema: &str, study: &str) -> Vec<(String, f64, f64)> {

@@ -1,19 +1,23 @@
-//! The posterior that levels may be expected to give, before there are rows: the method's own readout of what a typical design
-//! would release on average, with the noise of the plan.
+//! The posterior that levels may be expected to give, before there are rows: the method's own readout of what typical rows would
+//! release on average, with the noise of the plan.
 //!
 //! Typical are independent inputs: numbers of variance 1, which is what the schema's scale is for, levels that are equally frequent,
 //! flags in a tenth of the rows. Where nothing else is stated there are no effects, and both outcomes are equally frequent.
 //!
 //! A stage with share φ of μ² and sensitivity Δ has noise of standard deviation Δ√m/(μ√φ), with m the sources of noise. Level k is
 //! divided by the mean weight κ_k, so that n_k = (C_k Δ√m/(s κ_k μ√φ_k))² in units of the score. With 1/ν = Σ 1/n_k the posterior
-//! precision is P = P₀ + H(1.15 H + ν)⁻¹H, and H = n·Ef·S without effects (`solve.rs`). What the looks leave unknown of the
-//! inputs' covariance is integrated as in a run. Level 0 is asked at 0, the others at the coefficients to which they move.
+//! precision is P = P₀ + H(1.15 H + ν)⁻¹H, and H = n·Ef·S without effects (`solve.rs`). Sums are those of some typical rows, shortened
+//! as rows are, times n over their number; labels are replaced by their probabilities. Level 0 is asked at 0, and each later one a
+//! standard deviation away from the coefficients, which is about where noise leaves it: the readout charges that distance with the
+//! error of its input model. What the looks leave unknown of the inputs' covariance is integrated as in a run.
 
 use super::belief::InputBelief;
-use super::design::{InputDesign, LEVELS, LevelPlan, PublicNumbers, SumBound, WEIGHT, level_bound, second_look_bound};
-use super::looks::{CentredInputs, FirstLook, InputSummary};
-use super::readout::{DRAWS, Evidence, LevelReadout};
+use super::design::{InputDesign, LEVELS, LevelPlan, PublicNumbers, SumBound, level_bound, second_look_bound};
+use super::looks::{CentredInputs, FirstLook, LevelPoint, SparseEntries};
+use super::readout::{DRAWS, Evidence, LevelReadout, NextLevel};
 use super::settings::{LevelsSettings, ServedPrior};
+use super::solve::Solution;
+use crate::Row;
 use crate::draws::standard_normals;
 use crate::expected::{ExpectedPosterior, ExpectedStudy};
 use crate::linalg::place;
@@ -22,11 +26,12 @@ use crate::settings::Noise;
 use chacha20::ChaCha8Rng;
 use privacy::Adjacency;
 use rand_core::{Rng, SeedableRng};
+use std::f64::consts::SQRT_2;
 
 /// Share of the rows in which a flag is set.
 const FLAGGED: f64 = 0.1;
-/// Typical rows over which weights are averaged.
-const ROWS: usize = 512;
+/// Pairs of typical rows, of which one has the other's numbers with opposite signs.
+const PAIRS: usize = 1024;
 /// More coefficients than this are not forecast: it would take longer than a plan should.
 const MOST_COEFFICIENTS: usize = 150;
 /// Seeds typical rows and draws: a forecast is the same for all.
@@ -45,119 +50,141 @@ pub(super) fn expected(settings: &LevelsSettings, study: &ExpectedStudy<'_>) -> 
     let numbers = PublicNumbers { rows: public.all_rows(), sources, mu: gaussian_mu(promise, &public.rows)? };
     let own = study.method.promise.as_ref().is_some_and(|own| own.epsilon == promise.epsilon);
     let first = if own { settings.first_share } else { LevelPlan::first_of(&design, numbers) };
-    let typical = TypicalDesign::new(&design, numbers, LevelPlan::with_first(first), promise.adjacency)?;
+    let forecast =
+        LevelForecast { design: &design, numbers, plan: LevelPlan::with_first(first), adjacency: promise.adjacency };
     let prior = vec![study.prior_precision; design.width()];
-    let covariance = typical.covariance(&prior, study.coefficients)?;
+    let covariance = forecast.covariance(&prior, study.coefficients)?;
     Some(ExpectedPosterior { covariance, width: design.width(), prior_precision: study.prior_precision })
 }
 
-/// A typical design with the noise of a plan, and what the looks say of it.
-struct TypicalDesign<'a> {
+/// A design with public numbers and a plan.
+struct LevelForecast<'a> {
     design: &'a InputDesign,
     numbers: PublicNumbers,
     plan: LevelPlan,
     adjacency: Adjacency,
-    inputs: CentredInputs,
-    belief: InputBelief,
 }
 
-impl<'a> TypicalDesign<'a> {
-    fn new(design: &'a InputDesign, numbers: PublicNumbers, plan: LevelPlan, adjacency: Adjacency) -> Option<Self> {
-        let look = FirstLook::new(design, adjacency);
-        let deviation = deviation(&look.bound(), adjacency, numbers, plan.first_look);
-        let read = look.read(&vec![0.0; look.bound().length], deviation, numbers.rows)?;
-        let variances = vec![1.0; design.numbers()];
-        let summary = InputSummary { centre: centre(design), variances, ..read };
-        let inputs = summary.centred();
-        let (bound, d, rho) = (second_look_bound(design), design.width(), inputs.expected_norm());
-        // Rows of the expected norm ρ are shortened to it: n·(s∘z)(s∘z)ᵀ/ρ² on average.
-        let (variances, mut sum) = (typical_variances(design), vec![0.0; bound.length]);
-        let s = inputs.scales();
-        (0..d).for_each(|j| sum[place(j, j)] = numbers.rows * s[j] * s[j] * variances[j] / (rho * rho));
-        for block in design.blocks() {
-            let f = 1.0 / block.len() as f64;
-            let pairs = block.clone().flat_map(|i| (block.start..i).map(move |j| (i, j)));
-            pairs.for_each(|(i, j)| sum[place(i, j)] = -numbers.rows * s[i] * s[j] * f * f / (rho * rho));
-        }
-        let noise = self::deviation(&bound, adjacency, numbers, plan.second_look);
-        let belief = InputBelief::new(&summary, &inputs, &sum, noise)?;
-        Some(Self { design, numbers, plan, adjacency, inputs, belief })
+impl LevelForecast<'_> {
+    /// Δ√m/(μ√φ).
+    fn deviation(&self, bound: &SumBound, share: f64) -> f64 {
+        let PublicNumbers { sources, mu, .. } = self.numbers;
+        bound.sensitivity(self.adjacency) * sources.sqrt() / (mu * share.sqrt())
     }
 
     /// Σ of the coefficients of x, packed.
     fn covariance(&self, prior: &[f64], coefficients: Option<&[f64]>) -> Option<Vec<f64>> {
-        let d = self.design.width();
-        let mut theta = coefficients.map_or_else(|| vec![0.0; d], <[f64]>::to_vec);
-        if theta.len() != d {
+        let (d, rows) = (self.design.width(), TypicalRows::new(self.design));
+        let truth = coefficients.map_or_else(|| vec![0.0; d], <[f64]>::to_vec);
+        if truth.len() != d {
             return None;
         }
-        // In centred coordinates the intercept takes Σ m̂ⱼθⱼ.
-        theta[d - 1] += self.inputs.centre().iter().zip(&theta).map(|(m, t)| m * t).sum::<f64>();
-        let moments = self.belief.mean();
-        let (rows, there) = (self.numbers.rows, moments.at(&theta).score());
-        let (typical, mut evidence) = (self.typical_rows(), Evidence::default());
+        let (inputs, belief) = self.looks(&rows)?;
+        let mut centred = truth.clone();
+        centred[d - 1] += inputs.centre().iter().zip(&truth).map(|(m, t)| m * t).sum::<f64>();
+        let readout = LevelReadout { design: self.design, inputs: &inputs, belief: &belief, prior };
+        let (mut evidence, mut next) = (Evidence::default(), readout.start());
         for level in 0..LEVELS {
-            let point = if level == 0 { vec![0.0; d] } else { theta.clone() };
-            let (clip, here) = (self.inputs.clip(level), moments.at(&point).score());
-            let weight = self.mean_weight(&typical, &point, clip);
-            let score = there.iter().zip(&here).zip(self.inputs.scales());
-            let mut sum: Vec<f64> = score.map(|((t, g), s)| weight * (t - g) * s / clip).collect();
-            sum.push(WEIGHT * rows * (weight - 0.5));
-            let noise = deviation(&level_bound(self.design), self.adjacency, self.numbers, self.plan.levels[level]);
-            evidence.add(&self.inputs, rows, &point, &sum, noise)?;
+            let theta = inputs.uncentred(&next.point);
+            let asked = LevelPoint { inputs: &inputs, theta: &theta, clip: inputs.clip(level) };
+            let sum = self.scaled(rows.scores(&asked, &truth));
+            let noise = self.deviation(&level_bound(self.design), self.plan.levels[level]);
+            evidence.add(&inputs, self.numbers.rows, &next.point, &sum, noise)?;
+            let (after, solution) = readout.advance(&evidence, &next)?;
+            next = NextLevel { point: typically_off(&centred, &solution, level), ..after };
         }
-        let readout = LevelReadout { design: self.design, inputs: &self.inputs, belief: &self.belief, prior };
-        let (solution, _) = readout.integrated(&evidence, prior, &theta, &self.belief.draws(SEED, DRAWS))?;
+        let (solution, _) = readout.integrated(&evidence, prior, &centred, &belief.draws(SEED, DRAWS))?;
         Some(readout.uncentred(&solution).covariance)
     }
 
-    /// z of some typical rows.
-    fn typical_rows(&self) -> Vec<Vec<f64>> {
-        let mut rng = ChaCha8Rng::from_seed(SEED);
-        let centre = self.inputs.centre();
-        let row = |_| {
-            let mut z: Vec<f64> = centre.iter().map(|m| -m).chain([1.0]).collect();
-            standard_normals(&mut rng, &mut z[..self.design.numbers()]);
-            let mut uniform = || (rng.next_u64() >> 11) as f64 / 9_007_199_254_740_992.0;
-            self.design.flags().iter().for_each(|&j| z[j] += f64::from(u8::from(uniform() < FLAGGED)));
-            for block in self.design.blocks() {
-                z[block.start + (uniform() * block.len() as f64) as usize] += 1.0;
+    /// What both looks say of typical rows.
+    fn looks(&self, rows: &TypicalRows) -> Option<(CentredInputs, InputBelief)> {
+        let look = FirstLook::new(self.design, self.adjacency);
+        let (mut sum, mut entries) = (vec![0.0; look.bound().length], SparseEntries::default());
+        for row in rows.iter() {
+            look.row(&row, &mut entries);
+            entries.positions.iter().zip(&entries.values).for_each(|(place, value)| sum[*place as usize] += value);
+        }
+        let noise = self.deviation(&look.bound(), self.plan.first_look);
+        let summary = look.read(&self.scaled(sum), noise, self.numbers.rows)?;
+        let (inputs, bound, d) = (summary.centred(), second_look_bound(self.design), self.design.width());
+        let (mut sum, mut y) = (vec![0.0; bound.length], vec![0.0; d]);
+        for row in rows.iter() {
+            inputs.second_look_row(&row, &mut y);
+            for i in 0..d {
+                let line = &mut sum[place(i, 0)..=place(i, i)];
+                line.iter_mut().zip(&y).for_each(|(sum, other)| *sum += y[i] * other);
             }
-            z
-        };
-        (0..ROWS).map(row).collect()
+        }
+        let noise = self.deviation(&bound, self.plan.second_look);
+        let belief = InputBelief::new(&summary, &inputs, &self.scaled(sum), noise)?;
+        Some((inputs, belief))
     }
 
-    /// κ: mean of c = min(1, C/(‖s∘z‖·max(σ, 1 − σ))) over typical rows.
-    fn mean_weight(&self, rows: &[Vec<f64>], point: &[f64], clip: f64) -> f64 {
-        let weight = |z: &Vec<f64>| {
-            let norm = z.iter().zip(self.inputs.scales()).map(|(z, s)| (z * s) * (z * s)).sum::<f64>().sqrt();
-            let a: f64 = z.iter().zip(point).map(|(z, t)| z * t).sum();
-            let sigma = 1.0 / (1.0 + libm::exp(-a));
-            (clip / (norm * sigma.max(1.0 - sigma))).min(1.0)
-        };
-        rows.iter().map(weight).sum::<f64>() / rows.len() as f64
+    /// A sum over typical rows as one over n rows.
+    fn scaled(&self, mut sum: Vec<f64>) -> Vec<f64> {
+        let times = self.numbers.rows / (2 * PAIRS) as f64;
+        sum.iter_mut().for_each(|value| *value *= times);
+        sum
     }
 }
 
-/// m̂: 0 of numbers, frequencies of flags and levels.
-fn centre(design: &InputDesign) -> Vec<f64> {
-    let mut centre = vec![0.0; design.inputs()];
-    design.flags().iter().for_each(|&j| centre[j] = FLAGGED);
-    design.blocks().iter().for_each(|block| centre[block.clone()].fill(1.0 / block.len() as f64));
-    centre
+/// Rows of a typical design.
+struct TypicalRows {
+    rows: Vec<(Vec<f64>, Vec<u32>)>,
 }
 
-/// Variances of the inputs, and 1 for the intercept.
-fn typical_variances(design: &InputDesign) -> Vec<f64> {
-    let centre = centre(design);
-    let of = |j: usize| if j < design.numbers() { 1.0 } else { centre[j] * (1.0 - centre[j]) };
-    (0..design.inputs()).map(of).chain([1.0]).collect()
+impl TypicalRows {
+    /// Normal numbers in pairs of opposite signs, so that their means are 0. The levels of a category and a flag follow a sequence
+    /// i·a mod 1 with an a of its own, so that all frequencies are right.
+    fn new(design: &InputDesign) -> Self {
+        let mut rng = ChaCha8Rng::from_seed(SEED);
+        let mut turns =
+            |count: usize| -> Vec<f64> { (0..count).map(|_| (rng.next_u64() >> 11) as f64 * 2f64.powi(-53)).collect() };
+        let (of_flags, of_blocks) = (turns(design.flags().len()), turns(design.blocks().len()));
+        let at = |row: usize, turn: f64| (row as f64 * (turn + SQRT_2)).fract();
+        let (mut rows, mut numbers) = (Vec::with_capacity(2 * PAIRS), vec![0.0; design.numbers()]);
+        for row in 0..2 * PAIRS {
+            match row.is_multiple_of(2) {
+                true => standard_normals(&mut rng, &mut numbers),
+                false => numbers.iter_mut().for_each(|x| *x = -*x),
+            }
+            let flags = design.flags().iter().zip(&of_flags).filter(|(_, turn)| at(row, **turn) < FLAGGED);
+            let flags = flags.map(|(flag, _)| *flag);
+            let level =
+                |block: &std::ops::Range<usize>, turn: f64| block.start + (at(row, turn) * block.len() as f64) as usize;
+            let levels = design.blocks().iter().zip(&of_blocks).map(|(block, turn)| level(block, *turn));
+            let mut ones: Vec<u32> = flags.chain(levels).chain([design.inputs()]).map(|place| place as u32).collect();
+            ones.sort_unstable();
+            rows.push((numbers.clone(), ones));
+        }
+        Self { rows }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Row<'_>> {
+        self.rows.iter().map(|(numbers, ones)| Row { numbers, ones, outcome: 0.0 })
+    }
+
+    /// The sum of a level, expected over labels that follow these coefficients.
+    fn scores(&self, asked: &LevelPoint<'_>, truth: &[f64]) -> Vec<f64> {
+        let (mut sum, mut one) = (vec![0.0; truth.len() + 1], vec![0.0; truth.len() + 1]);
+        for row in self.iter() {
+            let probability = 1.0 / (1.0 + libm::exp(-row.dot(truth)));
+            for (outcome, weight) in [(1.0, probability), (0.0, 1.0 - probability)] {
+                asked.row(&Row { outcome, ..row }, &mut one);
+                sum.iter_mut().zip(&one).for_each(|(sum, value)| *sum += weight * value);
+            }
+        }
+        sum
+    }
 }
 
-/// Δ√m/(μ√φ).
-fn deviation(bound: &SumBound, adjacency: Adjacency, numbers: PublicNumbers, share: f64) -> f64 {
-    bound.sensitivity(adjacency) * numbers.sources.sqrt() / (numbers.mu * share.sqrt())
+/// θ, with each coordinate off by its standard deviation so far: where noise typically leaves the point of the next level. Signs
+/// alternate, so that no direction is favoured.
+fn typically_off(theta: &[f64], solution: &Solution, level: usize) -> Vec<f64> {
+    let sign = |j: usize| if (j + level).is_multiple_of(2) { 1.0 } else { -1.0 };
+    let off = |j: usize| sign(j) * solution.covariance[place(j, j)].max(0.0).sqrt();
+    theta.iter().enumerate().map(|(j, t)| t + off(j)).collect()
 }
 
 #[cfg(test)]
@@ -169,8 +196,8 @@ mod tests {
     fn deviations(design: &InputDesign, rows: f64, mu: f64, theta: Option<&[f64]>) -> Vec<f64> {
         let numbers = PublicNumbers { rows, sources: 1.0, mu };
         let plan = LevelPlan::with_first(LevelPlan::first_of(design, numbers));
-        let typical = TypicalDesign::new(design, numbers, plan, Adjacency::Substitute).unwrap();
-        let covariance = typical.covariance(&vec![1.0; design.width()], theta).unwrap();
+        let forecast = LevelForecast { design, numbers, plan, adjacency: Adjacency::Substitute };
+        let covariance = forecast.covariance(&vec![1.0; design.width()], theta).unwrap();
         (0..design.width()).map(|j| covariance[place(j, j)].sqrt()).collect()
     }
 
