@@ -27,7 +27,7 @@ const EXCLUDES: f64 = 1.959_963_984_540_054;
 /// Φ⁻¹(.8).
 const SEEN: f64 = 0.841_621_233_572_914_3;
 /// Where the prior weighs more than this, no effect is said to be seen.
-const MOST_PRIOR: f64 = 0.95;
+const MOST_PRIOR: f64 = 0.5;
 
 /// What a forecast follows from.
 #[derive(Debug, Clone, Copy)]
@@ -105,7 +105,7 @@ mod tests {
         // The prior's variance is 2·4·4 = 32.
         let left: f64 = 31.0 / 32.0;
         assert!((wide.smallest.unwrap() - (1.959_964 + 0.841_621 * left.sqrt()) / left).abs() < 1e-5);
-        assert!(of(4.0).smallest.unwrap() > wide.smallest.unwrap());
+        assert!(of(3.0).smallest.unwrap() > wide.smallest.unwrap());
         assert_eq!(of(7.9).smallest, None, "the prior alone decides");
         assert_eq!(posterior.along(&[(2, 1.0)], 1.0), None);
     }

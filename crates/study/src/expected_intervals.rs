@@ -127,20 +127,20 @@ impl ExpectedIntervals {
             EffectScale::Difference => "a difference is known within ± r (90 %), and seen if it is at least s (80 %)",
         };
         let mut lines = vec![what.to_owned(), format!("for {}", self.assumes)];
-        let shown = own.effects.len().min(MOST_SHOWN);
-        let names: Vec<String> = own.effects[..shown].iter().map(ExpectedEffect::words).collect();
+        let shown = shown(&own.effects);
+        let names: Vec<String> = shown.iter().map(|k| own.effects[*k].words()).collect();
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max("r and s at ε".len());
         let heads = self.by_epsilon.iter().map(|at| format!("{:>12}", shortest(at.epsilon)));
         lines.push(format!("{:<width$}{}", "r and s at ε", heads.collect::<String>()));
-        for (k, name) in names.iter().enumerate() {
-            let cells = self.by_epsilon.iter().filter_map(|at| at.effects.get(k)).map(|effect| {
+        for (k, name) in shown.iter().zip(&names) {
+            let cells = self.by_epsilon.iter().filter_map(|at| at.effects.get(*k)).map(|effect| {
                 let smallest = effect.smallest.map_or_else(|| "none".to_owned(), rounded);
                 format!("{:>12}", format!("{}, {smallest}", rounded(effect.reach)))
             });
             lines.push(format!("{name:<width$}{}", cells.collect::<String>()));
         }
-        if own.effects.len() > shown {
-            lines.push(format!("and {} more effects, which --json lists", own.effects.len() - shown));
+        if own.effects.len() > shown.len() {
+            lines.push(format!("and {} more effects, which --json lists", own.effects.len() - shown.len()));
         }
         lines.into_iter().enumerate().map(|(k, line)| row(if k == 0 { "expects" } else { "" }, line)).collect()
     }
@@ -150,6 +150,13 @@ impl ExpectedEffect {
     fn words(&self) -> String {
         format!("{}, {}", self.input, self.comparison)
     }
+}
+
+/// Places of the effects that are shown: all, or the first of each of some columns.
+fn shown(effects: &[ExpectedEffect]) -> Vec<usize> {
+    let all = effects.len() <= MOST_SHOWN;
+    let is_first = |k: &usize| all || *k == 0 || effects[*k].input != effects[*k - 1].input;
+    (0..effects.len()).filter(is_first).take(MOST_SHOWN).collect()
 }
 
 /// What one of the encoded outcome is in the outcome's units; 1 of classes.

@@ -32,7 +32,7 @@ pub struct Forecast {
     /// Parameters of the model, where the inputs are known.
     parameters: Option<usize>,
     plans: Vec<(Method, MethodPlan)>,
-    /// What intervals each method may expect; none where it has no forecast.
+    /// What intervals each method may expect, where that was asked for; none where it has no forecast.
     expected: Vec<Option<ExpectedIntervals>>,
     guidance: Guidance,
     /// On assumed bounds.
@@ -167,17 +167,24 @@ impl Forecast {
         let width = sites.inputs.map(|inputs| inputs + usize::from(study.model.intercept));
         let classes = schema.as_ref().and_then(Schema::classes);
         let parameters = width.and_then(|width| study.model.parameters(classes, width));
-        let (mut plans, mut expected) = (Vec::new(), Vec::new());
+        let mut plans = Vec::new();
         for (index, method) in study.methods.iter().enumerate() {
             sites.check(study, index, method)?;
             let planned = plan(method, sites.of(method).0, parameters.unwrap_or(1));
             plans.push((method.clone(), planned.map_err(|error| study.in_method(index, error.into()))?));
-            expected.push(ExpectedIntervals::of(study, method, &sites, schema.as_ref())?);
         }
         let guidance = guidance(study, &sites, schema.as_ref());
         let notes = schema.as_ref().map(|schema| notes(study, schema)).unwrap_or_default();
         let typical = schema.as_ref().and_then(|schema| warnings::typical_gradient(study, schema));
-        Ok(Self { study: study.clone(), sites, parameters, plans, expected, guidance, notes, typical })
+        Ok(Self { study: study.clone(), sites, parameters, plans, expected: Vec::new(), guidance, notes, typical })
+    }
+
+    /// The same with the intervals that methods may expect.
+    pub(crate) fn expecting(self, folders: &Folders) -> Result<Self, StudyError> {
+        let schema = columns::schema_if_there(&self.study, folders)?;
+        let of = |(method, _): &(Method, _)| ExpectedIntervals::of(&self.study, method, &self.sites, schema.as_ref());
+        let expected = self.plans.iter().map(of).collect::<Result<_, _>>()?;
+        Ok(Self { expected, ..self })
     }
 
     /// What the plan of each method warns of, by its code; δ and private numbers of rows have lines of their own.

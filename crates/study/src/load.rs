@@ -61,7 +61,7 @@ impl Study {
 
     /// What each method will cost every client, for each data set of the study. Of the data, only the schema is looked at.
     pub fn plan(&self, folders: &Folders) -> Result<Vec<Forecast>, StudyError> {
-        self.by_data().iter().map(|part| Forecast::of(part, folders)).collect()
+        self.by_data().iter().map(|part| Forecast::of(part, folders)?.expecting(folders)).collect()
     }
 
     /// Opens the rows of a study with one data set and one partition.

@@ -36,7 +36,6 @@ fn compared(name: &str, schema: &str, study: &str) -> Vec<(String, f64, f64)> {
 fn check(design: &str, schema: &str, study: &str) {
     for (name, expected, found) in compared(design, schema, study) {
         let ratio = expected / found;
-        println!("{design}: {name}: expected {expected:.3}, found {found:.3}, ratio {ratio:.2}");
         assert!((1.0 / WITHIN..WITHIN).contains(&ratio), "{design}: {name}: {expected} against {found}");
     }
 }
