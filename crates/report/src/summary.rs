@@ -42,7 +42,7 @@ fn opening(standing: &Standing) -> String {
 
 /// The line that says what these results are not, where a method promises something.
 fn simulated(standing: &Standing) -> String {
-    let made_up = standing.results.data.made_up.as_deref().map(|words| note(&escape(words))).unwrap_or_default();
+    let made_up = standing.results.data.made_up.as_deref().map(note).unwrap_or_default();
     if standing.private() { made_up + &note(SIMULATION) } else { made_up }
 }
 
