@@ -93,6 +93,7 @@ mod draws;
 mod drive;
 pub mod effects;
 mod error;
+pub mod expected;
 mod family;
 mod fit;
 mod fits;
@@ -103,6 +104,7 @@ mod member;
 pub mod message;
 pub mod method;
 mod model;
+mod normal_quantile;
 mod optimiser;
 pub mod plan;
 pub mod public;
@@ -127,9 +129,9 @@ pub use build::{Built, build};
 pub use client::{Client, SimulationContext, Summing};
 pub use data::{
     Column, Dealt, Design, Drawn, DrawnLogistic, Encoded, Federation, InputLayout, Kind, Missing, NUMBER_BOUNDS,
-    Numeric, Only, Outcome, OutcomeKind, Partition, PersonKey, RecordId, Row, RowKeys, RowReading, Rows, SCHEMA_KEYS,
-    Schema, Shard, Site, Skew, Split, SyntheticLinear, SyntheticLogistic, SyntheticMixture, ToldEffect, UnitBatch,
-    agree, drawn_coefficients, header, nearest, persons_at_one_site, read, read_inputs,
+    Numeric, Only, Outcome, OutcomeKind, Partition, PersonKey, RecordId, Row, RowKeys, RowLaw, RowReading, Rows,
+    SCHEMA_KEYS, Schema, Shard, Site, Skew, Split, SyntheticLinear, SyntheticLogistic, SyntheticMixture, ToldEffect,
+    UnitBatch, agree, drawn_coefficients, header, nearest, persons_at_one_site, read, read_inputs,
 };
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};

@@ -10,6 +10,7 @@ use crate::describe::{
     Canonical, Conflict, Descriptor, Key, Keys, Limits, Offer, Otherwise, Pacing, Reading, Registered, Registry,
     ValueKind, fits, resolve, validate,
 };
+use crate::expected::{ExpectedPosterior, ExpectedStudy};
 use crate::public::{Derived, PublicNumbers};
 use crate::release::Releases;
 use crate::settings::{Aggregator, Covariance, DeltaRule, PRIVACY_KEYS, Promise, Rates, Rounds, Schedule};
@@ -202,6 +203,11 @@ pub trait AlgorithmSettings: fmt::Debug + Canonical + Send + Sync {
     /// Whether [`AlgorithmSettings::derived`] has a clip, so that a study may leave it out.
     fn derives_clip(&self) -> bool {
         false
+    }
+
+    /// The posterior to expect before there are rows, from public numbers alone; none where the method has no forecast.
+    fn expected_posterior(&self, _study: &ExpectedStudy<'_>) -> Option<ExpectedPosterior> {
+        None
     }
 
     /// The parts that carry it out.

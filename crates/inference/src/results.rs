@@ -77,6 +77,9 @@ pub struct DataSummary {
     /// Errors, widths and log-likelihoods are those of the encoded outcome, not in its units.
     #[serde(default)]
     pub encoded_scores: bool,
+    /// What a reader should know of rows that are made up; none of rows in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_up: Option<String>,
 }
 
 impl DataSummary {

@@ -42,7 +42,8 @@ fn opening(standing: &Standing) -> String {
 
 /// The line that says what these results are not, where a method promises something.
 fn simulated(standing: &Standing) -> String {
-    if standing.private() { note(SIMULATION) } else { String::new() }
+    let made_up = standing.results.data.made_up.as_deref().map(note).unwrap_or_default();
+    if standing.private() { made_up + &note(SIMULATION) } else { made_up }
 }
 
 /// Data and seeds in one line.

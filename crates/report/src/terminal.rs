@@ -44,6 +44,7 @@ pub fn table(results: &Results, terminal: Terminal) -> String {
         remarks.push(("more", more));
     }
     remarks.push(("in words", summary::words(&standing)));
+    remarks.extend(standing.results.data.made_up.clone().map(|words| ("made up", words)));
     if standing.private() {
         remarks.push(("simulation", summary::SIMULATION.to_owned()));
     }

@@ -113,11 +113,23 @@ fn the_bytes_are_those_of_the_snapshot() {
 }
 
 #[test]
+fn rows_that_are_made_up_are_said_to_be_on_page_and_terminal() {
+    let words = "The rows are made up.";
+    let mut results = sample();
+    assert!(
+        !html(&results).contains(words) && !table(&results, Terminal { width: 200, colour: false }).contains(words)
+    );
+    results.data.made_up = Some(words.to_owned());
+    assert!(html(&results).contains(words) && table(&results, Terminal { width: 200, colour: false }).contains(words));
+}
+
+#[test]
 fn every_string_is_escaped() {
     let mut results = sample();
     let evil = "<script>alert('\"&')</script>".to_owned();
     (results.study, results.version, results.study_toml) = (evil.clone(), evil.clone(), evil.clone());
     results.data.source = evil.clone();
+    results.data.made_up = Some(evil.clone());
     results.data.inputs[0] = evil.clone();
     results.data.clients[0].name = evil.clone();
     results.methods[0].algorithm = evil.clone();

@@ -26,11 +26,18 @@ impl Columns {
             check(study, &schema)?;
             return Ok(Self { header: None, schema });
         }
-        let (header, schema) = match &study.data.synthetic {
-            Some(made) => made.columns()?,
-            None => {
+        let (header, schema) = match (&study.data.synthetic, &study.data.drawn) {
+            (Some(made), _) => made.columns()?,
+            (None, drawn) => {
                 let (_, schema) = datasets::schema_of(&study.data.source, study.data.schema.as_deref(), folders)?;
-                (datasets::header_of(&study.data.source, folders)?, schema)
+                // What is drawn is checked by the schema before its columns are.
+                match drawn {
+                    Some(drawn) => {
+                        drawn.sites(study, &schema)?;
+                        (drawn.law(study, &schema)?.header(), schema)
+                    }
+                    None => (datasets::header_of(&study.data.source, folders)?, schema),
+                }
             }
         };
         let named = named(study);
@@ -82,7 +89,9 @@ pub(crate) fn schema_if_there(study: &Study, folders: &Folders) -> Result<Option
     }
     match datasets::schema_of(&study.data.source, study.data.schema.as_deref(), folders) {
         Ok((_, schema)) => Ok(Some(schema)),
-        Err(StudyError::File { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+        Err(StudyError::File { source, .. }) if source.kind() == ErrorKind::NotFound && study.data.drawn.is_none() => {
+            Ok(None)
+        }
         Err(failure) => Err(failure),
     }
 }
@@ -96,6 +105,9 @@ pub(crate) fn not_here(study: &Study) -> Option<String> {
 /// Checks that the outcome fits the model, and that rows have ids of records or persons where a method needs them.
 pub fn check(study: &Study, schema: &Schema) -> Result<(), StudyError> {
     outcome(study, schema)?;
+    if let Some(drawn) = &study.data.drawn {
+        drawn.law(study, schema)?;
+    }
     person_ids(study, Some(schema))?;
     Ok(record_ids(study, Some(schema))?)
 }

@@ -3,6 +3,7 @@
 use super::fault::{Fault, StudyText};
 use super::labels::{self, Labels};
 use super::meant::TableColumn;
+use super::schema_rows::{self, SchemaRows};
 use super::served::Served;
 use super::synthetic::{self, Synthetic};
 use super::typed::{DataAsTyped, RowsAsTyped, SplitAsTyped, StudyAsTyped, TableColumnAsTyped};
@@ -32,6 +33,8 @@ pub struct Data {
     pub declared_inputs: Option<usize>,
     /// The law of made-up rows.
     pub(crate) synthetic: Option<Synthetic>,
+    /// The law of rows that are drawn from the schema.
+    pub(crate) drawn: Option<SchemaRows>,
     /// Which coefficients labels are drawn with, where they are not those of the source.
     pub(crate) labels: Option<Labels>,
     /// What scores of a number are told in.
@@ -106,9 +109,15 @@ pub(super) fn of(
         declared_persons,
         declared_inputs: typed.declared_inputs,
         synthetic: synthetic::of(typed, model, &partitions, source)?,
-        labels: labels::of(typed.labels.as_ref(), model, synthetic::is_made(&typed.source), source)?,
+        drawn: schema_rows::of(study, source)?,
+        labels: labels::of(typed.labels.as_ref(), model, made_up(&typed.source), source)?,
         scores_in: typed.scores_in,
     })
+}
+
+/// Whether the rows of a source are made up by the program.
+fn made_up(source: &str) -> bool {
+    synthetic::is_made(source) || schema_rows::is_drawn(source)
 }
 
 /// A declared number, or one of each client, of which none is 0.
@@ -163,7 +172,7 @@ pub(super) fn of_column(
         let hint = "leave them out where columns have sources of their own; a file's schema stands beside it";
         return Err(source.fault(&path("source"), "S011", message, hint));
     }
-    if column.source.as_deref().is_some_and(synthetic::is_made) {
+    if column.source.as_deref().is_some_and(made_up) {
         let message = "made-up rows are those of a whole study".to_owned();
         return Err(source.fault(&path("source"), "S011", message, "name it under [data], for all columns"));
     }

@@ -1,6 +1,7 @@
 //! What each method will cost every client, from declared numbers; no row is touched.
 
 use super::columns;
+use super::expected_intervals::ExpectedIntervals;
 use super::guidance::{Guidance, guidance};
 use super::meant::Study;
 use super::sites::{Basis, Sites, span};
@@ -31,6 +32,8 @@ pub struct Forecast {
     /// Parameters of the model, where the inputs are known.
     parameters: Option<usize>,
     plans: Vec<(Method, MethodPlan)>,
+    /// What intervals each method may expect, where that was asked for; none where it has no forecast.
+    expected: Vec<Option<ExpectedIntervals>>,
     guidance: Guidance,
     /// On assumed bounds.
     notes: Vec<String>,
@@ -64,6 +67,9 @@ struct MethodReport<'a> {
     /// What the study leaves out: each key with its value and the reason.
     derived: Vec<serde_json::Value>,
     privacy: Option<PrivacyReport<'a>>,
+    /// What intervals to expect, by ε, where the method has a forecast.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected: Option<&'a ExpectedIntervals>,
 }
 
 #[derive(Serialize)]
@@ -170,7 +176,15 @@ impl Forecast {
         let guidance = guidance(study, &sites, schema.as_ref());
         let notes = schema.as_ref().map(|schema| notes(study, schema)).unwrap_or_default();
         let typical = schema.as_ref().and_then(|schema| warnings::typical_gradient(study, schema));
-        Ok(Self { study: study.clone(), sites, parameters, plans, guidance, notes, typical })
+        Ok(Self { study: study.clone(), sites, parameters, plans, expected: Vec::new(), guidance, notes, typical })
+    }
+
+    /// The same with the intervals that methods may expect.
+    pub(crate) fn expecting(self, folders: &Folders) -> Result<Self, StudyError> {
+        let schema = columns::schema_if_there(&self.study, folders)?;
+        let of = |(method, _): &(Method, _)| ExpectedIntervals::of(&self.study, method, &self.sites, schema.as_ref());
+        let expected = self.plans.iter().map(of).collect::<Result<_, _>>()?;
+        Ok(Self { expected, ..self })
     }
 
     /// What the plan of each method warns of, by its code; δ and private numbers of rows have lines of their own.
@@ -235,6 +249,7 @@ impl Forecast {
                 rows.extend(total(promise, plan.clients.len()));
             }
             rows.push(row("messages", self.messages(method, plan)));
+            rows.extend(self.expected_of(at).iter().flat_map(|expected| expected.rows()));
         }
         if self.study.is_short() {
             rows.extend(self.remarks());
@@ -259,6 +274,11 @@ impl Forecast {
     /// What was derived for a method.
     pub(crate) fn derived(&self, method: usize) -> &[Derived] {
         self.study.derived.get(method).map_or(&[], Vec::as_slice)
+    }
+
+    /// What intervals a method may expect.
+    fn expected_of(&self, method: usize) -> Option<&ExpectedIntervals> {
+        self.expected.get(method).and_then(Option::as_ref)
     }
 
     /// Whether rows were counted for it.
@@ -308,8 +328,9 @@ impl Forecast {
         format!("{}\n", serde_json::to_string(&report).unwrap_or_default())
     }
 
-    fn method<'b>(&self, at: usize, method: &'b Method, plan: &MethodPlan) -> MethodReport<'b> {
+    fn method<'b>(&'b self, at: usize, method: &'b Method, plan: &MethodPlan) -> MethodReport<'b> {
         MethodReport {
+            expected: self.expected_of(at),
             derived: self.derived(at).iter().map(words::derived_object).collect(),
             name: &method.name,
             algorithm: method.algorithm.descriptor().name,
@@ -375,7 +396,7 @@ fn total(promise: &Promise, clients: usize) -> Option<LabelledRow> {
 
 /// What a reader should know by the schema of all methods, each thing once.
 pub(crate) fn notes(study: &Study, schema: &Schema) -> Vec<String> {
-    if study.is_made_up() {
+    if study.data.synthetic.is_some() {
         return Vec::new();
     }
     let mut notes: Vec<String> = Vec::new();

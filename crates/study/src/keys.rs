@@ -77,14 +77,56 @@ const LABELS: &[Key] = &[
     Key::new("effect_variance", ValueKind::Positive, "0.25").about("prior: variance of the coefficients").optional(),
 ];
 
+/// Effects of levels against their reference, or of a number and of its missing cells.
+const EFFECTS_OF_LEVELS: ValueKind = ValueKind::Map(&ANY_NUMBER);
+
+const DRAWN_ROWS: &[Key] = &[
+    Key::new(
+        "rows",
+        ValueKind::Either(&[
+            ValueKind::AT_LEAST_ONE,
+            ValueKind::Counts { least: 1, most: u64::MAX },
+            ValueKind::Map(&ValueKind::AT_LEAST_ONE),
+        ]),
+        "2000",
+    )
+    .about(
+        "rows of all sites together; with a partition by column also a list in the order of its levels, or a table from sites to \
+         numbers",
+    ),
+    Key::new("effects", ValueKind::Map(&ValueKind::Either(&[ANY_NUMBER, EFFECTS_OF_LEVELS])), "{ age = 0.3, smoker = { yes = 0.5 } }")
+        .about(
+            "effects as reports tell them: log odds of the last level, or differences in the outcome's units, per change of a number \
+             (`per` of the schema, else the round number near its scale) and of a level against its reference; 0 if left out",
+        )
+        .optional(),
+    Key::new("intercept", ANY_NUMBER, "-1.0")
+        .about("log odds, or the expected number, of a row with all numbers at their centres and all categories at their references")
+        .otherwise(Otherwise::Follows("0; the outcome's centre where it is a number")),
+    Key::new("noise_deviation", ValueKind::Positive, "5.0")
+        .about("an outcome that is a number, needed: its standard deviation given the inputs, in its units")
+        .optional(),
+    Key::new("correlation", ValueKind::Within { least: 0.0, most: 0.99 }, "0.3")
+        .about("correlation of every two numbers, before they are brought into their bounds")
+        .otherwise(Otherwise::Number(0.0)),
+    Key::new("shares", ValueKind::Map(&ValueKind::Map(&ValueKind::Positive)), "{ smoker = { no = 0.8, yes = 0.2 } }")
+        .about("how often the levels of a category occur, in proportion; a level that is not named does not occur")
+        .otherwise(Otherwise::Follows("all levels equally often")),
+    Key::new("missing", ValueKind::Within { least: 0.0, most: 0.99 }, "0.05")
+        .about("share of empty cells in every column that has a rule for them")
+        .otherwise(Otherwise::Number(0.0)),
+    Key::new("seed", ANY_COUNT, "1").about("draws the rows once, instead of with each run's seed").optional(),
+];
+
 /// One number for all clients together, or one for each.
 const DECLARED: ValueKind =
     ValueKind::Either(&[ValueKind::AT_LEAST_ONE, ValueKind::Counts { least: 0, most: u64::MAX }]);
 
 const DATA: &[Key] = &[
-    Key::new("source", ValueKind::Text, "\"csv:patients.csv\"").about("a bundled or fetched data set, or csv:PATH"),
+    Key::new("source", ValueKind::Text, "\"csv:patients.csv\"")
+        .about("a bundled or fetched data set, csv:PATH, or \"schema\" for rows that are drawn from the schema"),
     Key::new("schema", ValueKind::Text, "\"schema.toml\"")
-        .about("the schema file of a CSV, where it is not beside it")
+        .about("the schema file of a CSV, where it is not beside it; needed by source = \"schema\"")
         .optional(),
     SPLIT_KEY,
     Key::new("declared_rows", DECLARED, "[200, 150]")
@@ -96,6 +138,9 @@ const DATA: &[Key] = &[
     Key::new("declared_inputs", ValueKind::AT_LEAST_ONE, "12").about("inputs of a row after encoding").optional(),
     Key::new("synthetic", ValueKind::Table(SYNTHETIC), "{ rows_per_client = 100 }")
         .about("the law of made-up rows")
+        .optional(),
+    Key::new("drawn", ValueKind::Table(DRAWN_ROWS), "{ rows = 2000, effects = { age = 0.3 } }")
+        .about("source = \"schema\": how rows are drawn from the schema's ranges and levels, with stated effects")
         .optional(),
     Key::new("labels", ValueKind::Table(LABELS), "{ drawn = \"prior\", effect_variance = 0.25 }")
         .about("real inputs with drawn labels, so that coverage of coefficients is scored; two-class outcomes")
@@ -255,6 +300,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::figure::FigureAsTyped;
     use crate::labels::LabelsAsTyped;
+    use crate::schema_rows::SchemaRows;
     use crate::synthetic::SyntheticAsTyped;
     use crate::typed::{
         DataAsTyped, FederationAsTyped, PartitionAsTyped, SplitAsTyped, StudyTableAsTyped, TableColumnAsTyped,
@@ -289,6 +335,7 @@ pub(crate) mod tests {
         assert_eq!(read::<SplitAsTyped>(), described(SPLIT));
         assert_eq!(read::<SyntheticAsTyped>(), described(SYNTHETIC));
         assert_eq!(read::<LabelsAsTyped>(), described(LABELS));
+        assert_eq!(read::<SchemaRows>(), described(DRAWN_ROWS));
         assert_eq!(read::<PartitionAsTyped>(), described(PARTITION));
         assert_eq!(read::<TableColumnAsTyped>(), described(COLUMN));
         assert_eq!(read::<FederationAsTyped>(), described(FEDERATION));

@@ -67,6 +67,8 @@ pub(crate) enum TrueCoefficients {
     Drawn { width: usize, effect_variance: f64 },
     /// Those of a fit, for every seed.
     Fitted(Vec<f64>),
+    /// Those that the rows were drawn with: their labels stay.
+    Stated(Vec<f64>),
 }
 
 impl TrueCoefficients {
@@ -82,11 +84,16 @@ impl TrueCoefficients {
         }
     }
 
+    /// Whether labels are drawn with them in place of those that rows have.
+    pub(super) fn replaces_labels(&self) -> bool {
+        !matches!(self, Self::Stated(_))
+    }
+
     /// θ of a seed.
     pub(super) fn of_seed(&self, seed: u64) -> Vec<f64> {
         match self {
             Self::Drawn { width, effect_variance } => drawn_coefficients(*width, *effect_variance, seed),
-            Self::Fitted(theta) => theta.clone(),
+            Self::Fitted(theta) | Self::Stated(theta) => theta.clone(),
         }
     }
 }

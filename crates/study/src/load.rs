@@ -9,6 +9,7 @@ use crate::meant::Study;
 use crate::observer::RunObserver;
 use crate::run::{self, Made};
 use crate::sample::{self, Sampled};
+use crate::schema_rows::SchemaEngine;
 use crate::simulator::Simulator;
 use crate::synthetic;
 use inference::Fits;
@@ -60,7 +61,7 @@ impl Study {
 
     /// What each method will cost every client, for each data set of the study. Of the data, only the schema is looked at.
     pub fn plan(&self, folders: &Folders) -> Result<Vec<Forecast>, StudyError> {
-        self.by_data().iter().map(|part| Forecast::of(part, folders)).collect()
+        self.by_data().iter().map(|part| Forecast::of(part, folders)?.expecting(folders)).collect()
     }
 
     /// Opens the rows of a study with one data set and one partition.
@@ -105,9 +106,10 @@ impl Study {
 impl Loaded {
     /// On rows of a file, or on made-up ones. Engines share what they fitted.
     fn open(study: Study, folders: &Folders, fits: &Arc<Fits>) -> Result<Self, StudyError> {
-        let engine: Box<dyn Engine> = match &study.data.synthetic {
-            Some(made) => Box::new(synthetic::SyntheticEngine::open(&study, made, fits)?),
-            None => Box::new(Simulator::open(&study, folders, fits)?),
+        let engine: Box<dyn Engine> = match (&study.data.synthetic, &study.data.drawn) {
+            (Some(made), _) => Box::new(synthetic::SyntheticEngine::open(&study, made, fits)?),
+            (None, Some(_)) => Box::new(SchemaEngine::open(&study, folders, fits)?),
+            (None, None) => Box::new(Simulator::open(&study, folders, fits)?),
         };
         let study = study.settled(&engine.public()?)?;
         Ok(Self { study, engine, made: None })

@@ -185,7 +185,8 @@ impl Study {
 
     /// Whether the coefficients that its labels were drawn with are known, so that intervals can be checked.
     pub fn knows_coefficients(&self) -> bool {
-        self.data.labels.is_some() || self.data.synthetic.is_some_and(|made| made.knows_coefficients())
+        let drawn = self.data.drawn.as_ref().is_some_and(|drawn| drawn.knows_coefficients(self));
+        drawn || self.data.labels.is_some() || self.data.synthetic.is_some_and(|made| made.knows_coefficients())
     }
 
     /// Public numbers with what the study declares in place of what was counted, and with its model.
@@ -207,7 +208,7 @@ impl Study {
 
     /// Whether its rows are made up by the program, and at no site.
     pub fn is_made_up(&self) -> bool {
-        self.data.synthetic.is_some()
+        self.data.synthetic.is_some() || self.data.drawn.is_some()
     }
 
     /// The study of one column of the table: its partition, its data, and no other column.

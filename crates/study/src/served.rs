@@ -84,7 +84,7 @@ pub(super) fn of(typed: &StudyAsTyped, source: &StudyText<'_>) -> Result<Option<
         let message = "a federation has one data set and one partition, and this study has several columns";
         return fault("", message.into(), "leave the [[column]]s or [federation] out");
     }
-    if typed.data.synthetic.is_some() {
+    if typed.data.synthetic.is_some() || typed.data.drawn.is_some() {
         return fault("", "made-up rows are at no site".into(), "leave [federation] out: the study can be run");
     }
     if table.sites.is_empty() {

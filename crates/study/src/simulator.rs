@@ -61,15 +61,28 @@ impl Simulator {
     /// the study are refused before anything is written.
     pub(crate) fn open(study: &Study, folders: &Folders, fits: &Arc<Fits>) -> Result<Self, StudyError> {
         let source = datasets::open(&study.data.source, study.data.schema.as_deref(), folders)?;
+        columns::Columns::of(study, folders)?;
+        Self::of_source(study, source, None, (fits, &Arc::default()))
+    }
+
+    /// The same on opened data. Where labels are those of known coefficients, these are given. Fits and costs are shared with others.
+    pub(crate) fn of_source(
+        study: &Study,
+        source: DataSource,
+        stated: Option<TrueCoefficients>,
+        (fits, costs): (&Arc<Fits>, &Arc<Costs>),
+    ) -> Result<Self, StudyError> {
         let (split, partition) = (study.data.split.clone(), study.partition.clone());
         let keep: Vec<&str> = [split.column(), partition.column()].into_iter().flatten().collect();
-        columns::Columns::of(study, folders)?;
         let table = source.read(study.model.intercept, &keep)?;
         let first_seed = study.seeds.first().copied().unwrap_or(1);
         let encoded_scores = study.data.scores_in == ScoresIn::Encoded;
         let digest = Sha256::new().chain_update(&source.csv).chain_update(&source.schema_text).finalize();
         let model = study.model.settings.build(source.schema.classes(), first_seed);
-        let truth = truth(study, model.as_ref(), &table)?;
+        let truth = match stated {
+            Some(stated) => Some(stated),
+            None => truth(study, model.as_ref(), &table)?,
+        };
         let opened = Self {
             warnings: cut_off(&source.csv, &table, &partition)
                 .into_iter()
@@ -91,7 +104,7 @@ impl Simulator {
             encoded_scores,
             reach: Some(source.schema.reach()).filter(|(_, reach)| reach.is_finite()).map(|(c, r)| (c.to_owned(), r)),
             first_seed,
-            costs: Arc::default(),
+            costs: costs.clone(),
             dealt: DealtOnce::new(),
             fits: fits.clone(),
         };
@@ -121,7 +134,7 @@ impl Simulator {
         let split = (&self.split, self.split_seed.unwrap_or(seed));
         let deal = || {
             let dealt = Federation::of_split(&self.table, split, &self.partition, seed)?;
-            match &self.truth {
+            match self.truth.as_ref().filter(|truth| truth.replaces_labels()) {
                 None => Ok(dealt),
                 Some(truth) => dealt.with_drawn_labels(&truth.of_seed(seed), seed),
             }
@@ -170,6 +183,7 @@ impl Engine for Simulator {
             test_rows: federation.test.len(),
             clients,
             encoded_scores: self.encoded_scores,
+            made_up: None,
         })
     }
 

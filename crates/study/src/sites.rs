@@ -80,7 +80,10 @@ impl Sites {
             return Ok(Self { rows, basis: Basis::Known, persons, inputs: Some(made.inputs()) });
         }
         let inputs = study.data.declared_inputs.or_else(|| schema.map(|schema| schema.inputs(false).len()));
-        let (rows, basis) = counted(study, schema)?;
+        let (rows, basis) = match (&study.data.drawn, schema) {
+            (Some(drawn), Some(schema)) => drawn_rows(study, schema, &drawn.sites(study, schema)?),
+            _ => counted(study, schema)?,
+        };
         if rows.is_empty() || rows.contains(&0) {
             return Err(none_left(study, rows.len()));
         }
@@ -294,6 +297,20 @@ fn by_person(study: &Study, column: &str) -> Result<(Vec<u64>, Basis), Fault> {
             Err(StudyText::new(study.file.clone(), &study.text).fault("data", UNDECLARED, message, hint))
         }
         None => Err(fault(study, "data", &format!("how many rows each {column} has is not declared"))),
+    }
+}
+
+/// Training rows of each client, where so many are drawn for each site.
+fn drawn_rows(study: &Study, schema: &Schema, sites: &[(String, usize)]) -> (Vec<u64>, Basis) {
+    let (split, partition) = (&study.data.split, &study.partition);
+    let levels: Vec<(&str, u64)> = sites.iter().map(|(name, rows)| (name.as_str(), *rows as u64)).collect();
+    match partition {
+        Partition::Column { at_most, .. } => by_level(&levels, split, at_most),
+        _ => {
+            let rows = trained(split, levels.iter().map(|(_, rows)| rows).sum());
+            let basis = if schema.outcome().drop_missing { Basis::Estimated } else { Basis::Known };
+            (dealt(partition, rows), basis)
+        }
     }
 }
 

@@ -351,6 +351,7 @@ impl Engine for SyntheticEngine {
             test_rows: self.held_out,
             clients: clients.map(client).collect(),
             encoded_scores: false,
+            made_up: None,
         })
     }
 

@@ -7,6 +7,7 @@ pub(crate) use self::federation::*;
 use super::data::ScoresIn;
 use super::figure::FigureAsTyped;
 use super::labels::LabelsAsTyped;
+use super::schema_rows::SchemaRows;
 use super::synthetic::SyntheticAsTyped;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -114,6 +115,8 @@ pub(crate) struct DataAsTyped {
     /// Inputs of a row after encoding, declared.
     pub(crate) declared_inputs: Option<usize>,
     pub(crate) synthetic: Option<SyntheticAsTyped>,
+    /// The law of rows that are drawn from the schema.
+    pub(crate) drawn: Option<SchemaRows>,
     /// Real inputs, drawn labels.
     pub(crate) labels: Option<LabelsAsTyped>,
     #[serde(default)]

@@ -156,7 +156,8 @@ pub fn data(study: &Study) -> String {
         Split::Column { column, test_level } => format!("rows with {column} = {test_level} held out"),
     };
     let by = study.data.split_seed.map_or_else(String::new, |seed| format!(", drawn once by seed {seed}"));
-    format!("{}, {held_out}{by}", study.data.source)
+    let source = study.data.drawn.as_ref().map_or_else(|| study.data.source.clone(), |drawn| drawn.words(study));
+    format!("{source}, {held_out}{by}")
 }
 
 /// How rows are dealt out.

@@ -140,7 +140,9 @@ fn value_conflicts(key: &Key, value: &Value, registry: &Registry) -> Vec<Conflic
         };
         return list.iter().enumerate().flat_map(of).map(|conflict| conflict.under(key.name)).collect();
     }
-    if let (ValueKind::Either(kinds), Value::Table(table)) = (key.kind, value) {
+    if let (ValueKind::Either(kinds), Value::Table(table)) = (key.kind, value)
+        && kinds.iter().any(|kind| matches!(kind, ValueKind::Table(_)))
+    {
         return either_table(key, kinds, table, registry);
     }
     if let ValueKind::Refused(why) = key.kind {

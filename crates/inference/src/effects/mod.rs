@@ -5,8 +5,10 @@
 //! N(cᵀμ, cᵀΣc), whatever the coding of the inputs. Nothing here looks at a row.
 
 mod contrast;
+mod stated;
 
 pub use contrast::{Contrast, contrasts};
+pub use stated::StatedEffects;
 
 use crate::{Gaussian, OutcomeKind, Schema};
 use serde::{Deserialize, Serialize};

@@ -37,6 +37,7 @@ impl Engine for Fake {
             test_rows: 1,
             clients,
             encoded_scores: false,
+            made_up: None,
         })
     }
 

@@ -21,6 +21,7 @@
 
 mod belief;
 mod design;
+mod forecast;
 mod gaps;
 mod looks;
 mod moments;

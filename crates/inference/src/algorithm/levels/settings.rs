@@ -1,6 +1,7 @@
 //! Noise-aware inference by levels as a study states it: two looks at the inputs, eleven levels, and shares of the budget.
 
 use super::design::{InputDesign, LEVELS, LevelPlan, PublicNumbers as LevelNumbers, level_norm};
+use super::forecast;
 use super::protocol::NoiseAwareLevels;
 use crate::algorithm::Protocol;
 use crate::algorithm::pvi::GAUSSIAN;
@@ -8,6 +9,7 @@ use crate::describe::{
     Allowed, Conflict, Descriptor, Key, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Pacing, PrivacyNeed, Reading,
     ValueKind,
 };
+use crate::expected::{ExpectedPosterior, ExpectedStudy};
 use crate::linalg::packed;
 use crate::method::{AlgorithmSettings, BoundWords, Description, Method, Parts};
 use crate::plan::gaussian_mu;
@@ -234,6 +236,10 @@ impl AlgorithmSettings for LevelsSettings {
             if sources == 1.0 { "" } else { "s" },
         );
         vec![Derived::new("levels.first_share", share, why)]
+    }
+
+    fn expected_posterior(&self, study: &ExpectedStudy<'_>) -> Option<ExpectedPosterior> {
+        forecast::expected(self, study)
     }
 
     fn build(&self, parts: &Parts<'_>) -> Result<Box<dyn Protocol>, RunError> {
