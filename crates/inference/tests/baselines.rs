@@ -144,7 +144,7 @@ fn the_non_private_baseline_converges_in_raw_units_and_predicts_as_scikit_learn_
             let sites = [site("all", case.train)];
             let simulation = Simulation {
                 model: case.model.clone(),
-                prior_precision: case.precision,
+                prior: case.precision.into(),
                 ..simulation(&method, &sites, &case.test)
             };
             let record = simulation.non_private().unwrap();
@@ -211,7 +211,7 @@ fn the_same_rows_are_fitted_once_and_dealt_otherwise_give_the_same_bits() {
     assert_eq!(other_seed.non_private_by(&fits, source).unwrap().posterior, all.posterior);
     assert_eq!(fits.len(), 4);
     assert_eq!(simulation.non_private().unwrap(), all, "kept or not, the same record");
-    let flatter = Simulation { prior_precision: 0.5, ..simulation.clone() };
+    let flatter = Simulation { prior: 0.5.into(), ..simulation.clone() };
     assert_ne!(flatter.non_private_by(&fits, source).unwrap().posterior, all.posterior);
     assert_ne!(simulation.non_private_by(&fits, [2; 32]).unwrap().seed, 78);
     assert_eq!(fits.len(), 6);
