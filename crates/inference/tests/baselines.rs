@@ -3,7 +3,9 @@
 
 use crate::common::{logistic, open_pvi, rows, simulation, site, sites};
 use inference::settings::Schedule;
-use inference::{Encoded, Fits, Linear, Logistic, Model, RowReading, Rows, Schema, Simulation, Softmax, mode, read};
+use inference::{
+    Encoded, Fits, Linear, Logistic, Model, PriorTerm, RowReading, Rows, Schema, Simulation, Softmax, mode, read,
+};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
@@ -101,7 +103,8 @@ fn agrees(of: &str) {
     for case in cases(of) {
         let width = case.train.width();
         let precisions = vec![case.precision; case.coefficients.len()];
-        let found = mode(case.model.as_ref(), &case.train, &precisions).unwrap();
+        let prior = PriorTerm::independent(vec![0.0; precisions.len()], precisions).unwrap();
+        let found = mode(case.model.as_ref(), &case.train, &prior).unwrap();
         let penalised = case.precision > NEXT_TO_NOTHING;
         let (ours, theirs) = match penalised || case.classes == 1 {
             true => (found.q.mean().to_vec(), case.coefficients.clone()),
