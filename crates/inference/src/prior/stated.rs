@@ -35,7 +35,7 @@ pub(crate) const PRIOR_KEYS: &[Key] = &[
     Key::new("from", ValueKind::Text, "\"runs/heart/posterior/first.json\"")
         .about("a posterior file whose mean and covariance are the prior; relative to the study's folder")
         .optional(),
-    Key::new("posterior", ValueKind::Table(EARLIER), "{ source = \"heart, first\", kind = \"logistic\", … }")
+    Key::new("posterior", ValueKind::Table(EARLIER), "{ source = \"heart, first\", kind = \"logistic\", names = [\"age\"], encoding = [\"age: centre 55, scale 10\"], mean = [0.2], deviation = [0.1] }")
         .about("the same in numbers, which take the place of `from` where the study is opened")
         .optional(),
     Key::new("discount", ValueKind::Fraction, "0.5")
