@@ -26,11 +26,12 @@ impl Target {
             let both: Vec<f64> = from.iter().zip(to).zip(mean).map(|((from, to), m)| (from - m) + (to - m)).collect();
             return 0.5 * linalg::dot(&way, &linalg::symmetric_times(precision, &both));
         }
-        let one = |(((from, to), m), (lambda, support)): (((&f64, &f64), &f64), (&f64, &Support))| match support {
-            Support::Real => 0.5 * lambda * (from - to) * ((from - m) + (to - m)),
+        let precisions = self.prior.diagonal();
+        let one = |j: usize| match self.supports[j] {
+            Support::Real => 0.5 * precisions[j] * (from[j] - to[j]) * ((from[j] - mean[j]) + (to[j] - mean[j])),
             Support::UpTo(_) => 0.0,
         };
-        from.iter().zip(to).zip(mean).zip(self.prior.diagonal().iter().zip(&self.supports)).map(one).sum()
+        (0..self.supports.len()).map(one).sum()
     }
 
     /// Slope of log p(θ).
