@@ -32,7 +32,7 @@ impl RunBuilder for WideBuilder {
             sum.nodes = u32::try_from(manifest.nodes.len()).map_err(|error| error.to_string())?;
         }
         let rows = vec![ROWS as u64; manifest.sites.len()];
-        let built = build(&method, &rows, model, &InputLayout::new(self.0, self.0).unwrap(), 1.0, SEED);
+        let built = build(&method, &rows, model, &InputLayout::new(self.0, self.0).unwrap(), &1.0.into(), SEED);
         Ok(Arc::new(RunParts { method, built: built.map_err(|error| error.to_string())? }))
     }
 }

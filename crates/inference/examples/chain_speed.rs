@@ -36,7 +36,7 @@ fn main() -> Outcome<()> {
         sites: &sites,
         test: &test,
         model,
-        prior_precision: 1.0,
+        prior: 1.0.into(),
         seed: 1,
         data: [0; 32],
         costs: Arc::default(),

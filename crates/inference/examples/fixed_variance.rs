@@ -56,7 +56,7 @@ fn run(sites: &[Site], noise: TestNoise, batch: u64, epsilon: f64) -> Outcome<(f
         sites,
         test: &test,
         model,
-        prior_precision: 1.0,
+        prior: 1.0.into(),
         seed: 1,
         data: [0; 32],
         costs: Arc::default(),

@@ -247,7 +247,7 @@ fn simulation<'a>(method: &'a Method, federation: &'a Federation) -> Simulation<
         sites,
         test,
         model: Arc::new(Logistic::default()),
-        prior_precision: 1.0,
+        prior: 1.0.into(),
         seed: 1,
         data: [0; 32],
         costs: Arc::default(),

@@ -5,8 +5,8 @@
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods)] // an example prints and takes an argument
 
 use chacha20::ChaCha8Rng;
-use inference::Gaussian;
 use inference::regression::{NoiseVariance, ObservedSums, Units, default_radius, noise_aware};
+use inference::{Gaussian, PriorTerm};
 use privacy::accounting::calibrate::calibrate;
 use privacy::accounting::gdp::Gdp;
 use privacy::{Adjacency, Delta, Epsilon, Event, Steps};
@@ -88,7 +88,9 @@ fn replicate(cell: &Cell, multiplier: f64, index: u64) -> Result<Found, Box<dyn 
     let (d, radius) = (cell.inputs, default_radius(cell.inputs));
     let (ones, unit) = (vec![1.0; d], (1.0 + d as f64).sqrt());
     let units = Units { inputs: &ones, outcome: unit };
-    let prior = units.prior(1.0, NoiseVariance::InverseGamma { shape: 2.0, scale: 1.0 });
+    let improper = "a posterior is not proper";
+    let about_zero = PriorTerm::independent(vec![0.0; d], ones.clone()).ok_or(improper)?;
+    let prior = units.prior(&about_zero, NoiseVariance::InverseGamma { shape: 2.0, scale: 1.0 });
     let theta = normals(&mut rng, d);
     let (mut matrix, clear) = statistics(cell, &theta, unit, radius, &mut rng);
     let deviation = multiplier * SQRT_2 * radius * radius;
@@ -99,10 +101,9 @@ fn replicate(cell: &Cell, multiplier: f64, index: u64) -> Result<Found, Box<dyn 
     let clear = ObservedSums { matrix: clear, deviation: 0.0, radius: f64::INFINITY, ..seen.clone() };
     let aware = noise_aware(&seen, &prior, seed)?.in_data_units(&units);
     let variance = 1.0 / (unit * unit);
-    let improper = "a posterior is not proper";
-    let naive = seen.statistics().naive(&prior.precisions, variance).ok_or(improper)?;
-    let ridge = seen.statistics().ridge(&prior.precisions, variance).ok_or(improper)?;
-    let clear = clear.statistics().naive(&prior.precisions, variance).ok_or(improper)?;
+    let naive = seen.statistics().naive(&prior.coefficients, variance).ok_or(improper)?;
+    let ridge = seen.statistics().ridge(&prior.coefficients, variance).ok_or(improper)?;
+    let clear = clear.statistics().naive(&prior.coefficients, variance).ok_or(improper)?;
     let (mean, naive_half, clear_half) = (aware.mean(), naive.deviations(), clear.deviations());
     let coordinate = |j: usize| {
         let ([low, high], truth) = (aware.interval(j, 0.9), theta[j]);

@@ -18,7 +18,7 @@ use crate::settings::{
 };
 use crate::simulate::Simulation;
 use crate::solve::Clear;
-use crate::{DataError, Exact, Family, Gaussian, Prediction, RowKeys, Rows, RunError, Shard, Site};
+use crate::{DataError, EncodedPrior, Exact, Family, Gaussian, Prediction, RowKeys, Rows, RunError, Shard, Site};
 use privacy::SamplingRate;
 use privacy::noise::Digest;
 use rayon::prelude::*;
@@ -94,7 +94,11 @@ impl Simulation<'_> {
         let mean = outcomes.iter().sum::<f64>() / n;
         let variance = outcomes.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>() / n;
         let family = Family::MeanField { dimension: self.model.parameters(self.test.width()) };
-        let prior = family.gaussian(&family.prior(self.prior_precision)).ok_or_else(no_sites)?;
+        let prior = match &self.prior {
+            EncodedPrior::Same(precision) => family.gaussian(&family.prior(*precision)),
+            EncodedPrior::Stated(term) => term.gaussian(),
+        };
+        let prior = prior.filter(|prior| prior.dimension() == family.dimension()).ok_or_else(no_sites)?;
         let share = |class: usize| outcomes.iter().filter(|y| **y == class as f64).count() as f64 / n;
         let answer = |prediction| match prediction {
             Prediction::Probability(_) => Prediction::Probability(mean),
@@ -141,7 +145,8 @@ impl Simulation<'_> {
             return Ok(Some(Exact { mean: q.mean().to_vec(), variances: q.variances() }));
         }
         let rows = self.pooled()?;
-        let precisions = self.model.precisions(self.model.parameters(rows.width()), self.prior_precision);
+        let EncodedPrior::Same(precision) = self.prior else { return Ok(None) };
+        let precisions = self.model.precisions(self.model.parameters(rows.width()), precision);
         Ok(self.model.exact(&rows, &precisions, self.temper()))
     }
 
@@ -152,7 +157,8 @@ impl Simulation<'_> {
         }
         let rows = self.pooled()?;
         let family = Family::Full { dimension: self.model.parameters(rows.width()) };
-        let prior = family.prior_of_each(&self.model.precisions(family.dimension(), self.prior_precision));
+        let term = self.prior.term(self.model.as_ref(), family.dimension());
+        let Some(prior) = term.and_then(|term| term.natural(family)) else { return Ok(None) };
         let all: Vec<usize> = (0..rows.len()).collect();
         let Some(at) = family.gaussian(&prior) else { return Ok(None) };
         let statistics = self.model.statistics(&rows, &all, &at, family);
@@ -191,7 +197,7 @@ impl Simulation<'_> {
         let width = self.test.width();
         let by_steps = self.model.parameters(width) > MOST_CORRELATED || self.model.draws_once();
         let drawn_by = by_steps.then_some((self.seed, self.data));
-        let settings = format!("{:?} {} {drawn_by:?}", self.model, self.prior_precision);
+        let settings = format!("{:?} {:?} {drawn_by:?}", self.model, self.prior);
         let mut failed = None;
         let made = fits.of(key(source, &settings, width, slots), || {
             let fitted = rows().and_then(|rows| if by_steps { self.fit_by_steps(&rows) } else { self.newton(&rows) });
@@ -203,12 +209,12 @@ impl Simulation<'_> {
     /// The optimum of a full covariance. Where there is none to be found, the prior, which has not converged.
     fn newton(&self, rows: &Rows) -> Result<Fitted, RunError> {
         let dimension = self.model.parameters(rows.width());
-        let precisions = self.model.precisions(dimension, self.prior_precision);
-        if let Some(fitted) = optimum(self.model.as_ref(), rows, &precisions) {
+        let prior = self.prior.term(self.model.as_ref(), dimension).ok_or_else(other_prior)?;
+        if let Some(fitted) = optimum(self.model.as_ref(), rows, &prior) {
             return Ok(fitted);
         }
         let family = Family::Full { dimension };
-        let q = family.gaussian(&family.prior_of_each(&precisions)).ok_or_else(no_sites)?;
+        let q = prior.natural(family).and_then(|natural| family.gaussian(&natural)).ok_or_else(no_sites)?;
         Ok(Fitted { q, fit: Fit { steps: 0, converged: Some(false) } })
     }
 
@@ -283,6 +289,13 @@ impl Simulation<'_> {
 /// Nothing to fit.
 fn no_sites() -> RunError {
     RunError::Unusable { what: "no fit without rows: expected at least one site with rows".into() }
+}
+
+/// A prior of other coefficients.
+fn other_prior() -> RunError {
+    RunError::Unusable {
+        what: "the prior is stated for another number of coefficients than the rows have inputs".into(),
+    }
 }
 
 /// Sites and held-out rows that were encoded differently.

@@ -11,7 +11,7 @@ use crate::plan::{Costs, MethodPlan, plan_with, sampling};
 use crate::release::{Clipped, OpeningRelease, Release};
 use crate::settings::{Aggregator, Rates, Schedule, SecureSumSettings};
 use crate::solve::{Prior, Problem};
-use crate::{Family, InputLayout, Model, Opening, RunError, Stage, Terms};
+use crate::{EncodedPrior, Family, InputLayout, Model, Opening, RunError, Stage, Terms};
 use privacy::{
     Adjacency, Cohort, Event, Grant, Grid, Mechanism, NormBound, PrivacyError, Sampling, Shape, Steps, Unit,
 };
@@ -67,10 +67,10 @@ pub fn build(
     rows: &[u64],
     model: Arc<dyn Model>,
     inputs: &InputLayout,
-    prior_precision: f64,
+    prior: &EncodedPrior,
     seed: u64,
 ) -> Result<Built, RunError> {
-    build_with(&Costs::default(), method, rows, model, inputs, prior_precision, seed)
+    build_with(&Costs::default(), method, rows, model, inputs, prior, seed)
 }
 
 /// The same, where some costs are known already.
@@ -80,12 +80,12 @@ pub(crate) fn build_with(
     rows: &[u64],
     model: Arc<dyn Model>,
     inputs: &InputLayout,
-    prior_precision: f64,
+    prior: &EncodedPrior,
     seed: u64,
 ) -> Result<Built, RunError> {
     let dimension = model.parameters(inputs.width());
     let family = method.family(dimension);
-    let prior = Prior(family.prior_of_each(&model.precisions(dimension, prior_precision)));
+    let prior = Prior(prior.natural(model.as_ref(), family)?);
     let problem = Problem { model, family, prior };
     method.check_model(problem.model.offers())?;
     let home = home(method, &problem);

@@ -2,7 +2,7 @@
 //! energy by natural gradients, each step with a line search, until the gradient is nothing.
 
 use crate::family::as_precision;
-use crate::{Gaussian, Model, Rows, linalg};
+use crate::{Gaussian, Model, PriorTerm, Rows, linalg};
 use serde::{Deserialize, Serialize};
 
 /// How the search for an optimum ended.
@@ -55,8 +55,8 @@ const RISE: f64 = 1e-4;
 
 /// The Gaussian of full covariance that maximises Σ E_q[log p(yᵢ | xᵢ, θ)] − KL(q ‖ prior), where the model has such
 /// expectations; else the mode of the posterior with the curvature there. None only if rows and model do not fit.
-pub(crate) fn optimum(model: &dyn Model, rows: &Rows, precisions: &[f64]) -> Option<Fitted> {
-    let at_mode = Search { model, rows, precisions, wide: false };
+pub(crate) fn optimum(model: &dyn Model, rows: &Rows, prior: &PriorTerm) -> Option<Fitted> {
+    let at_mode = Search { model, rows, prior, wide: false };
     let start = at_mode.look(at_mode.start(), None)?;
     let wide = Search { wide: true, ..at_mode };
     let (mode, steps, converged) = at_mode.climb(start, if model.has_expectations() { NEAR } else { TOLERANCE });
@@ -71,8 +71,8 @@ pub(crate) fn optimum(model: &dyn Model, rows: &Rows, precisions: &[f64]) -> Opt
 }
 
 /// The mode of the posterior, with the precision that its curvature there implies (Laplace's approximation).
-pub fn mode(model: &dyn Model, rows: &Rows, precisions: &[f64]) -> Option<Fitted> {
-    let search = Search { model, rows, precisions, wide: false };
+pub fn mode(model: &dyn Model, rows: &Rows, prior: &PriorTerm) -> Option<Fitted> {
+    let search = Search { model, rows, prior, wide: false };
     let (end, steps, converged) = search.climb(search.look(search.start(), None)?, TOLERANCE);
     end.fitted(steps, converged)
 }
@@ -82,8 +82,8 @@ pub fn mode(model: &dyn Model, rows: &Rows, precisions: &[f64]) -> Option<Fitted
 struct Search<'a> {
     model: &'a dyn Model,
     rows: &'a Rows,
-    /// Precisions of the prior, parameter by parameter.
-    precisions: &'a [f64],
+    /// The prior.
+    prior: &'a PriorTerm,
     /// Expectations are taken under q; otherwise at its mean, and q has the precision that follows.
     wide: bool,
 }
@@ -116,12 +116,12 @@ impl FitPoint {
 impl Search<'_> {
     /// d.
     fn dimension(&self) -> usize {
-        self.precisions.len()
+        self.prior.dimension()
     }
 
-    /// The model's own start, or zeros.
+    /// The model's own start, or the prior's mean.
     fn start(&self) -> Vec<f64> {
-        self.model.initial(self.dimension()).map_or_else(|| vec![0.0; self.dimension()], |q| q.mean().to_vec())
+        self.model.initial(self.dimension()).map_or_else(|| self.prior.mean().to_vec(), |q| q.mean().to_vec())
     }
 
     /// Everything at a place; none where q is not proper or a number is not finite.
@@ -135,17 +135,18 @@ impl Search<'_> {
         let (first, second) = slopes.natural.split_at(d);
         let mut target = as_precision(second, d);
         let pulled = linalg::symmetric_times(&target, &mean);
-        let prior = || mean.iter().zip(self.precisions);
-        let gradient: Vec<f64> =
-            first.iter().zip(pulled).zip(prior()).map(|((f, p), (m, own))| f - p - own * m).collect();
-        self.precisions.iter().enumerate().for_each(|(j, own)| target[linalg::place(j, j)] += own);
-        let mut value = slopes.value - 0.5 * prior().map(|(m, own)| own * m * m).sum::<f64>();
+        let own = self.prior.pull(&mean);
+        let gradient: Vec<f64> = first.iter().zip(pulled).zip(own).map(|((f, p), own)| f - p - own).collect();
+        self.prior.add_to(&mut target);
+        let mut value = slopes.value - 0.5 * self.prior.distance(&mean);
         let precision = precision.filter(|_| self.wide).unwrap_or_else(|| target.clone());
         let factor = linalg::cholesky(&precision, d)?;
         if self.wide {
             let covariance = linalg::inverse(&factor, d);
-            let spread = |j: usize| 0.5 * self.precisions[j] * covariance[linalg::place(j, j)];
+            let precisions = self.prior.diagonal();
+            let spread = |j: usize| 0.5 * precisions[j] * covariance[linalg::place(j, j)];
             value -= (0..d).map(|j| spread(j) + libm::log(factor[linalg::place(j, j)])).sum::<f64>();
+            value -= self.prior.off_diagonal().map_or(0.0, |precision| off_diagonal(precision, &covariance, d));
         }
         let rise = squared_length(&gradient, &precision, &target, &factor);
         let place = FitPoint { mean, precision, factor, target, gradient, value, rise };
@@ -190,6 +191,12 @@ impl Search<'_> {
         let converged = at.rise <= tolerance * tolerance;
         (at, MOST_STEPS, converged)
     }
+}
+
+/// What entries off the diagonal add to ½ tr PΣ: the sum over i > j of PᵢⱼΣᵢⱼ.
+fn off_diagonal(precision: &[f64], covariance: &[f64], d: usize) -> f64 {
+    let below = (0..d).flat_map(|i| linalg::place(i, 0)..linalg::place(i, i));
+    below.map(|at| precision[at] * covariance[at]).sum()
 }
 
 /// gᵀΣg + ½ tr (Σ(Λ* − Λ))², with LLᵀ = Λ: |L⁻¹g|² + ½ |L⁻¹(Λ* − Λ)L⁻ᵀ|².

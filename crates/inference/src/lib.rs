@@ -107,6 +107,7 @@ mod model;
 mod normal_quantile;
 mod optimiser;
 pub mod plan;
+mod prior;
 pub mod public;
 mod record;
 pub mod recovery;
@@ -148,6 +149,9 @@ pub use model::{
     StudyModel, Support, credible, holding, restored, stored,
 };
 pub use optimiser::{Descent, OptimiserState, kl_gradient};
+pub use prior::{
+    CoefficientPrior, ConvertedPrior, EarlierPosterior, EncodedPrior, PriorTerm, StatedRange, StudyPrior, encodings,
+};
 pub use record::{Observer, Record, SiteIntercept, SiteScores};
 pub use recovery::Recovery;
 pub use score::{Score, Scores, calibration, scores};

@@ -18,7 +18,9 @@ use crate::results::CurvePoint;
 use crate::score::{HeldOut, PredictiveChecks, calibration, on_the_way, scores, scores_at};
 use crate::spending::Spending;
 use crate::warning::public::{approaches, moves, of_plan};
-use crate::{Exact, Gaussian, Linear, Model, Prediction, Rows, RunError, Site, Terms, persons_at_one_site};
+use crate::{
+    EncodedPrior, Exact, Gaussian, Linear, Model, Prediction, Rows, RunError, Site, Terms, persons_at_one_site,
+};
 use privacy::noise::Digest;
 use privacy::record::Tape;
 use privacy::{Grant, PrivacyError, Unit};
@@ -66,7 +68,7 @@ const LAST_ROUNDS: usize = 10;
 ///     sites: &drawn.federation.sites,
 ///     test: &drawn.federation.test,
 ///     model: Arc::new(Linear { noise_variance: drawn.noise_variance }),
-///     prior_precision: 1.0,
+///     prior: 1.0.into(),
 ///     seed: 1,
 ///     data: [0; 32],
 ///     costs: Arc::new(Costs::default()),
@@ -87,8 +89,8 @@ pub struct Simulation<'a> {
     pub test: &'a Rows,
     /// p(y | x, θ).
     pub model: Arc<dyn Model>,
-    /// Precision of the prior N(0, 1/precision).
-    pub prior_precision: f64,
+    /// p(θ): a precision by itself is that of N(0, 1/precision).
+    pub prior: EncodedPrior,
     /// Seeds batches, noise and schedule.
     pub seed: u64,
     /// Digest of the data as they were dealt: noise is bound to it.
@@ -126,7 +128,7 @@ impl Simulation<'_> {
         let count = |site: &Site| Ok(site.shard.count(unit)? as u64);
         let rows: Vec<u64> = self.sites.iter().map(count).collect::<Result<_, PrivacyError>>()?;
         let shared = self.test.layout().without(self.method.own_parameters());
-        build_with(&self.costs, self.method, &rows, self.model.clone(), &shared, self.prior_precision, self.seed)
+        build_with(&self.costs, self.method, &rows, self.model.clone(), &shared, &self.prior, self.seed)
     }
 
     /// The run before its first round, over a link of one's choice.
@@ -186,8 +188,7 @@ impl Simulation<'_> {
     fn run_id(&self, built: &Built) -> Result<[u8; 16], RunError> {
         let model = format!("{:?}", self.model);
         let clients: Vec<(&str, &Terms)> = self.sites.iter().map(|s| s.name.as_str()).zip(&built.terms).collect();
-        let manifest =
-            (self.method, model, self.prior_precision, (clients, &built.openings), ("seeded", self.seed), self.data);
+        let manifest = (self.method, model, &self.prior, (clients, &built.openings), ("seeded", self.seed), self.data);
         let digest = Sha256::digest(encode(&manifest, "a manifest")?);
         Ok(std::array::from_fn(|i| digest[i]))
     }

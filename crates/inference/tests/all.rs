@@ -24,6 +24,7 @@ mod mutants;
 mod noise_aware;
 mod own_sampler;
 mod persons;
+mod priors;
 mod questions;
 mod record_play;
 mod seeded;

@@ -3,7 +3,9 @@
 
 use crate::common::{logistic, open_pvi, rows, simulation, site, sites};
 use inference::settings::Schedule;
-use inference::{Encoded, Fits, Linear, Logistic, Model, RowReading, Rows, Schema, Simulation, Softmax, mode, read};
+use inference::{
+    Encoded, Fits, Linear, Logistic, Model, PriorTerm, RowReading, Rows, Schema, Simulation, Softmax, mode, read,
+};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
@@ -101,7 +103,8 @@ fn agrees(of: &str) {
     for case in cases(of) {
         let width = case.train.width();
         let precisions = vec![case.precision; case.coefficients.len()];
-        let found = mode(case.model.as_ref(), &case.train, &precisions).unwrap();
+        let prior = PriorTerm::independent(vec![0.0; precisions.len()], precisions).unwrap();
+        let found = mode(case.model.as_ref(), &case.train, &prior).unwrap();
         let penalised = case.precision > NEXT_TO_NOTHING;
         let (ours, theirs) = match penalised || case.classes == 1 {
             true => (found.q.mean().to_vec(), case.coefficients.clone()),
@@ -144,7 +147,7 @@ fn the_non_private_baseline_converges_in_raw_units_and_predicts_as_scikit_learn_
             let sites = [site("all", case.train)];
             let simulation = Simulation {
                 model: case.model.clone(),
-                prior_precision: case.precision,
+                prior: case.precision.into(),
                 ..simulation(&method, &sites, &case.test)
             };
             let record = simulation.non_private().unwrap();
@@ -211,7 +214,7 @@ fn the_same_rows_are_fitted_once_and_dealt_otherwise_give_the_same_bits() {
     assert_eq!(other_seed.non_private_by(&fits, source).unwrap().posterior, all.posterior);
     assert_eq!(fits.len(), 4);
     assert_eq!(simulation.non_private().unwrap(), all, "kept or not, the same record");
-    let flatter = Simulation { prior_precision: 0.5, ..simulation.clone() };
+    let flatter = Simulation { prior: 0.5.into(), ..simulation.clone() };
     assert_ne!(flatter.non_private_by(&fits, source).unwrap().posterior, all.posterior);
     assert_ne!(simulation.non_private_by(&fits, [2; 32]).unwrap().seed, 78);
     assert_eq!(fits.len(), 6);

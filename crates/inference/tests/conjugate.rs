@@ -45,7 +45,7 @@ fn without_noise_mean_field_updates_reach_the_exact_mean_without_products_of_inp
     let (sites, test) = (sites(), rows(3, 9));
     for schedule in [Schedule::Sequential, Schedule::Synchronous] {
         let method = method("analytic", open(Analytic, 1500), schedule, None);
-        let simulation = Simulation { prior_precision: PRIOR, ..simulation(&method, &sites, &test) };
+        let simulation = Simulation { prior: PRIOR.into(), ..simulation(&method, &sites, &test) };
         let kl = simulation.run(&mut ()).unwrap().posterior.kl(&best_mean_field(&simulation));
         assert!(kl < 1e-6, "{schedule:?}: KL {kl}");
     }
@@ -56,7 +56,7 @@ fn without_noise_mean_field_updates_reach_the_exact_mean_without_products_of_inp
 fn without_noise_a_hybrid_ends_where_its_opening_led() {
     let (sites, test) = (sites(), rows(3, 9));
     let method = open_hybrid(1500, 1520, 1e-4);
-    let simulation = Simulation { prior_precision: PRIOR, ..simulation(&method, &sites, &test) };
+    let simulation = Simulation { prior: PRIOR.into(), ..simulation(&method, &sites, &test) };
     let kl = simulation.run(&mut ()).unwrap().posterior.kl(&best_mean_field(&simulation));
     assert!(kl < 1e-6, "KL {kl}");
 }
@@ -88,7 +88,7 @@ fn drawn(inputs: usize) -> Vec<Site> {
 /// KL of what a method without privacy serves from the posterior in closed form.
 fn divergence_without_noise(method: &Method, sites: &[Site], width: usize) -> f64 {
     let test = Rows::new(width, width).unwrap();
-    let simulation = Simulation { prior_precision: 0.2, ..simulation(method, sites, &test) };
+    let simulation = Simulation { prior: 0.2.into(), ..simulation(method, sites, &test) };
     let exact = simulation.exact_posterior().unwrap().unwrap();
     let built = simulation.build().unwrap();
     let mut drive = simulation.start(&built, &Direct, None).unwrap();

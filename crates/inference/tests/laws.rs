@@ -175,7 +175,7 @@ fn runs_that_differ_in_anything_share_no_noise() {
     let others = [
         Simulation { seed: 12, ..base.clone() },
         Simulation { data: [1; 32], ..base.clone() },
-        Simulation { prior_precision: 2.0, ..base.clone() },
+        Simulation { prior: 2.0.into(), ..base.clone() },
         Simulation { model: Arc::new(draws), ..base.clone() },
         Simulation { sites: &renamed, ..base.clone() },
     ];

@@ -1,6 +1,7 @@
 //! Noise-aware levels: every stage against the NumPy prototype, and coverage of the whole method on one design.
 
 use crate::common::levels::{Inputs, Study};
+use inference::PriorTerm;
 use inference::algorithm::levels::{
     CentredInputs, Effort, Evidence, FirstLook, InputBelief, InputDesign, InputSummary, LEVELS, LevelPlan,
     LevelReadout, PriorPrecision, PublicNumbers, level_bound, second_look_bound, solve,
@@ -40,7 +41,7 @@ struct Problem {
     summary: InputSummary,
     inputs: CentredInputs,
     belief: InputBelief,
-    prior: Vec<f64>,
+    prior: PriorTerm,
 }
 
 impl Problem {
@@ -60,7 +61,8 @@ impl Problem {
         let inputs = summary.centred();
         let (second, deviation) = sum("second");
         let belief = InputBelief::new(&summary, &inputs, &second, deviation).unwrap();
-        let prior = vec![given["prior"].as_f64().unwrap(); design.width()];
+        let precisions = vec![given["prior"].as_f64().unwrap(); design.width()];
+        let prior = PriorTerm::independent(vec![0.0; design.width()], precisions).unwrap();
         Self { given: given.clone(), design, rows, summary, inputs, belief, prior }
     }
 
@@ -131,7 +133,7 @@ fn scores_slopes_and_one_solution_are_those_of_the_prototype() {
         assert_near("G", &at.score(), &given["moments"]["score"], EXACT);
         assert_near("H", &at.slope(&mean), &given["moments"]["slope"], EXACT);
         assert!((at.bound() / given["moments"]["bound"].as_f64().unwrap() - 1.0).abs() < EXACT);
-        let prior = PriorPrecision::new(&problem.prior, problem.inputs.centre());
+        let prior = PriorPrecision::new(&problem.prior.diagonal(), problem.inputs.centre());
         let evidence = problem.evidence();
         let one = solve(&mean, Some(&problem.belief), evidence.levels(), &prior, &last, Effort::FULL).unwrap();
         assert_near("point", &one.point, &given["one"]["point"], SOLVED);

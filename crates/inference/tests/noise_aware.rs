@@ -36,7 +36,7 @@ fn without_noise_both_rules_reach_the_best_mean_field_posterior() {
         for schedule in [Schedule::Sequential, Schedule::Synchronous] {
             let method = open(curvature, schedule);
             let simulation =
-                Simulation { model: model.clone(), prior_precision: PRIOR, ..simulation(&method, &sites, &test) };
+                Simulation { model: model.clone(), prior: PRIOR.into(), ..simulation(&method, &sites, &test) };
             let kl = simulation.run(&mut ()).unwrap().posterior.kl(&best);
             assert!(kl < 1e-6, "{}: KL {kl}", method.name);
         }

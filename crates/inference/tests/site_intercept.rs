@@ -43,7 +43,7 @@ fn in_one_place() -> Gaussian {
 
 fn run(method: &Method, sites: &[Site], test: &Rows) -> Record {
     let simulation = simulation(method, sites, test);
-    Simulation { model: linear(), prior_precision: SHARED, ..simulation }.run(&mut ()).unwrap()
+    Simulation { model: linear(), prior: SHARED.into(), ..simulation }.run(&mut ()).unwrap()
 }
 
 #[test]

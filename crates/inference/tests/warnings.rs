@@ -2,6 +2,7 @@
 
 use crate::common::{adam, logistic, method, natural, promise, pvi, rows, simulation, sites, whole_step};
 use inference::Method;
+use inference::PriorTerm;
 use inference::algorithm::PviSettings;
 use inference::chain::shown;
 use inference::plan::plan;
@@ -12,6 +13,7 @@ use inference::warning::public::{
 };
 use inference::warning::{Code, PublicWarnings};
 use privacy::{Epsilon, NoiseMultiplier};
+use std::sync::LazyLock;
 
 /// The codes of warnings, in order.
 fn codes(warnings: &PublicWarnings) -> Vec<Code> {
@@ -19,7 +21,20 @@ fn codes(warnings: &PublicWarnings) -> Vec<Code> {
 }
 
 fn served<'a>(mean: &'a [f64], last_moves: &'a [f64], names: &'a [String]) -> ServedPosterior<'a> {
-    ServedPosterior { names, prior_precisions: &[1.0, 0.25], mean, last_moves, draws: None }
+    static PRIOR: LazyLock<PriorTerm> =
+        LazyLock::new(|| PriorTerm::independent(vec![0.0; 2], vec![1.0, 0.25]).unwrap());
+    ServedPosterior { names, prior: Some(&PRIOR), mean, last_moves, draws: None }
+}
+
+#[test]
+fn a_coefficient_is_far_from_the_mean_of_its_prior_not_from_zero() {
+    let stated = PriorTerm::independent(vec![10.0, 0.0], vec![1.0, 1.0]).unwrap();
+    let names = ["age".to_owned()];
+    let with = |mean| ServedPosterior { prior: Some(&stated), ..served(mean, &[], &names) };
+    assert_eq!(of_served(&with(&[10.5, 0.0])), PublicWarnings::default());
+    let far = of_served(&with(&[0.0, 0.0]));
+    let told: Vec<&str> = far.iter().map(|warning| warning.what.as_str()).collect();
+    assert_eq!(told, ["the coefficient of age is 10.0 prior standard deviations from the prior's mean"]);
 }
 
 #[test]

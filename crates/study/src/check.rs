@@ -9,9 +9,9 @@ use super::words::{self, LabelledRow, row};
 use crate::datasets;
 use crate::error::StudyError;
 use crate::load::Folders;
-use inference::Method;
 use inference::settings::DeltaRule;
 use inference::warning::public::{clip_out_of_scale, large_epsilon};
+use inference::{ConvertedPrior, Method};
 use privacy::Unit;
 use serde_json::json;
 
@@ -60,6 +60,7 @@ impl Check {
         }
         rows.extend(study.served.iter().map(|served| row("federation", served.words())));
         rows.push(row("model", study.model.describe()));
+        rows.extend(self.priors().into_iter().map(|words| row("prior", words)));
         rows.push(row("seeds", study.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")));
         let settled = settled(study, parts);
         for (at, method) in settled.methods.iter().enumerate() {
@@ -74,6 +75,16 @@ impl Check {
         rows.extend(notes.iter().map(|text| row("note", text.clone())));
         rows.extend(warnings.iter().map(|text| row("warning", text.clone())));
         rows
+    }
+
+    /// Stated priors of single coefficients, as stated and as encoded; once, where data sets share a schema.
+    fn priors(&self) -> Vec<String> {
+        let of = |part: &Part| {
+            let intercept = columns::has_intercept(&part.study);
+            let told = part.study.model.converted_priors(&part.columns.schema, intercept).unwrap_or_default();
+            told.iter().map(ConvertedPrior::words).collect::<Vec<_>>()
+        };
+        once(self.parts.iter().flat_map(of))
     }
 
     /// As one object.

@@ -169,7 +169,7 @@ const ALL: &[CodeEntry] = &[
                until no mean would move by more than a millionth of its standard deviation. Here the search ended earlier.\n\
                The report shows the result with the number of steps, and compares nothing with it. The usual cause is\n\
                inputs so large that their squares cannot be added: give these columns a scale in the schema, or raise\n\
-               prior_precision. Networks, and models with more than 300 parameters, take a fixed number of steps, and no\n\
+               the prior's precision. Networks, and models with more than 300 parameters, take a fixed number of steps, and no\n\
                convergence is claimed. A warning does not change the exit code. Exit code 0.",
     },
     CodeEntry {

@@ -6,7 +6,7 @@ use crate::datasets;
 use crate::error::StudyError;
 use crate::load::Folders;
 use inference::describe::{Entry, Registered};
-use inference::{Schema, agree, nearest};
+use inference::{EncodedPrior, Schema, agree, nearest};
 use privacy::Unit;
 use std::io::ErrorKind;
 
@@ -102,14 +102,37 @@ pub(crate) fn not_here(study: &Study) -> Option<String> {
     Some(format!("{0} was not fetched yet: fetch the data set {0}", set.name))
 }
 
-/// Checks that the outcome fits the model, and that rows have ids of records or persons where a method needs them.
+/// Checks that outcome and prior fit the model, and that rows have ids of records or persons where a method needs them.
 pub fn check(study: &Study, schema: &Schema) -> Result<(), StudyError> {
     outcome(study, schema)?;
+    prior(study, schema)?;
     if let Some(drawn) = &study.data.drawn {
         drawn.law(study, schema)?;
     }
     person_ids(study, Some(schema))?;
     Ok(record_ids(study, Some(schema))?)
+}
+
+/// The prior of the study's coefficients under this schema.
+///
+/// # Errors
+/// What the model refuses of it, and a method that would ignore its correlations.
+pub fn prior(study: &Study, schema: &Schema) -> Result<EncodedPrior, StudyError> {
+    let source = StudyText::new(study.file.clone(), &study.text);
+    let found = study.model.encoded_prior(schema, has_intercept(study));
+    let found = found.map_err(|conflict| source.conflict("model", "", &conflict))?;
+    for (at, method) in study.methods.iter().enumerate() {
+        found.check(method.algorithm.covariance()).map_err(|conflict| {
+            let message = format!("method {:?}: {}", method.name, conflict.what);
+            source.fault(&study.path(at, &conflict.key), conflict.code, message, conflict.hint)
+        })?;
+    }
+    Ok(found)
+}
+
+/// Whether an intercept is among the inputs: generated rows bring their own.
+pub(crate) fn has_intercept(study: &Study) -> bool {
+    study.data.synthetic.map_or(study.model.intercept, |made| made.has_intercept())
 }
 
 /// Refuses an outcome that the model is not for.

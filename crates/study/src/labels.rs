@@ -2,7 +2,7 @@
 
 use crate::fault::{Fault, StudyText};
 use inference::describe::Offer;
-use inference::{Model, Rows, StudyModel, drawn_coefficients, mode};
+use inference::{EncodedPrior, Model, Rows, StudyModel, drawn_coefficients, mode};
 use serde::Deserialize;
 
 /// `labels`
@@ -73,12 +73,12 @@ pub(crate) enum TrueCoefficients {
 
 impl TrueCoefficients {
     /// For these rows; none where the fit of their labels cannot be found.
-    pub(super) fn of(labels: Labels, model: &dyn Model, rows: &Rows, prior_precision: f64) -> Option<Self> {
+    pub(super) fn of(labels: Labels, model: &dyn Model, rows: &Rows, prior: &EncodedPrior) -> Option<Self> {
         let width = model.parameters(rows.width());
         match labels {
             Labels::Prior { effect_variance } => Some(Self::Drawn { width, effect_variance }),
             Labels::Fit => {
-                let fitted = mode(model, rows, &model.precisions(width, prior_precision))?;
+                let fitted = mode(model, rows, &prior.term(model, width)?)?;
                 Some(Self::Fitted(fitted.q.mean().to_vec()))
             }
         }

@@ -1,6 +1,7 @@
 //! A study as meant: data, partition, model and methods, checked, with nothing left to be looked up by name.
 
 use super::data::{self, Data};
+use super::earlier::study_text;
 use super::fault::{Fault, Faults, StudyText};
 use super::figure::{self, Figure};
 use super::keys::STUDY_KEYS;
@@ -114,9 +115,9 @@ pub struct TableColumn {
 }
 
 impl Study {
-    /// Reads and checks a file.
+    /// Reads and checks a file, with the posterior that its prior names ([`study_text`]).
     pub fn open(path: &Path) -> Result<Self, StudyError> {
-        let text = std::fs::read_to_string(path).map_err(|source| StudyError::file("cannot read", path, source))?;
+        let text = study_text(path)?;
         Ok(Self::read(path.display().to_string(), &text)?)
     }
 

@@ -10,6 +10,9 @@ use std::sync::Arc;
 /// Version of this shape.
 pub const SCHEMA: u32 = 2;
 
+/// How [`Posterior::outside_epsilon`] begins where a federation or a fit released the posterior: a charge was made for it.
+pub const RELEASED_BY: &str = "Released by";
+
 /// A Gaussian posterior in plain numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -20,8 +20,8 @@ use inference::results::{ClientSummary, DataSummary};
 use inference::warning::Warning;
 use inference::warning::rows::{self, LastLine};
 use inference::{
-    Encoded, Federation, Fits, Gaussian, Kind, Method, Model, Observer, OutcomeKind, Partition, Record, Recovery,
-    Schema, Simulation, SiteIntercept, Split, persons_at_one_site,
+    Encoded, EncodedPrior, Federation, Fits, Gaussian, Kind, Method, Model, Observer, OutcomeKind, Partition, Record,
+    Recovery, Schema, Simulation, SiteIntercept, Split, persons_at_one_site,
 };
 use privacy::Unit;
 use sha2::{Digest, Sha256};
@@ -37,7 +37,7 @@ pub(crate) struct Simulator {
     split_seed: Option<u64>,
     partition: Partition,
     model: Arc<dyn Model>,
-    prior_precision: f64,
+    prior: EncodedPrior,
     /// The coefficients that labels are drawn with, where the study draws them.
     truth: Option<TrueCoefficients>,
     first_seed: u64,
@@ -79,9 +79,10 @@ impl Simulator {
         let encoded_scores = study.data.scores_in == ScoresIn::Encoded;
         let digest = Sha256::new().chain_update(&source.csv).chain_update(&source.schema_text).finalize();
         let model = study.model.settings.build(source.schema.classes(), first_seed);
+        let prior = columns::prior(study, &source.schema)?;
         let truth = match stated {
             Some(stated) => Some(stated),
-            None => truth(study, model.as_ref(), &table)?,
+            None => truth(study, model.as_ref(), &table, &prior)?,
         };
         let opened = Self {
             warnings: cut_off(&source.csv, &table, &partition)
@@ -98,7 +99,7 @@ impl Simulator {
             partition,
             model,
             truth,
-            prior_precision: study.model.prior_precision,
+            prior,
             centre: if encoded_scores { 0.0 } else { scale_of(&source.schema).0 },
             unit: if encoded_scores { 1.0 } else { scale_of(&source.schema).1 },
             encoded_scores,
@@ -222,7 +223,7 @@ impl Engine for Simulator {
             sites: &federation.sites,
             test: &federation.test,
             model: self.model.clone(),
-            prior_precision: self.prior_precision,
+            prior: self.prior.clone(),
             seed,
             data: self.dealt(),
             costs: self.costs.clone(),
@@ -234,9 +235,14 @@ impl Engine for Simulator {
 }
 
 /// The coefficients that a study draws its labels with.
-fn truth(study: &Study, model: &dyn Model, table: &Encoded) -> Result<Option<TrueCoefficients>, StudyError> {
+fn truth(
+    study: &Study,
+    model: &dyn Model,
+    table: &Encoded,
+    prior: &EncodedPrior,
+) -> Result<Option<TrueCoefficients>, StudyError> {
     let Some(labels) = study.data.labels else { return Ok(None) };
-    let found = TrueCoefficients::of(labels, model, &table.rows, study.model.prior_precision);
+    let found = TrueCoefficients::of(labels, model, &table.rows, prior);
     let none =
         || StudyError::usage("the fit that labels are drawn from was not found", "labels = { drawn = \"prior\" }");
     found.map(Some).ok_or_else(none)

@@ -89,7 +89,7 @@ fn not_converged(fit: Fit) -> Option<Warning> {
     (fit.converged == Some(false)).then(|| Warning {
         code: Code::NotConverged,
         what: format!("this baseline did not converge in {} steps, and nothing is compared with it", fit.steps),
-        hint: "scale the inputs to numbers near 1, or raise prior_precision".into(),
+        hint: "scale the inputs to numbers near 1, or raise the precision of the prior".into(),
     })
 }
 

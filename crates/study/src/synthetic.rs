@@ -6,6 +6,7 @@ mod logistic;
 pub(crate) use self::logistic::DesignAsTyped;
 
 use self::logistic::LogisticLaw;
+use super::columns;
 use super::dealt::DealtOnce;
 use super::engine::{Engine, Work};
 use super::fault::{Fault, StudyText};
@@ -21,8 +22,8 @@ use inference::plan::Costs;
 use inference::public::{PublicNumbers, RowCounts};
 use inference::results::{ClientSummary, DataSummary};
 use inference::{
-    Federation, Fits, Linear, Model, Observer, Partition, Record, Recovery, Schema, Simulation, Split, StudyModel,
-    SyntheticLinear, SyntheticLogistic, SyntheticMixture,
+    EncodedPrior, Federation, Fits, Linear, Model, Observer, Partition, Record, Recovery, Schema, Simulation, Split,
+    StudyModel, SyntheticLinear, SyntheticLogistic, SyntheticMixture,
 };
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -126,7 +127,7 @@ impl Synthetic {
     }
 
     /// Whether rows have an intercept.
-    fn has_intercept(&self) -> bool {
+    pub(super) fn has_intercept(&self) -> bool {
         matches!(self.law, Law::Logistic(_))
     }
 
@@ -246,7 +247,7 @@ pub(super) struct SyntheticEngine {
     held_out: usize,
     /// That of a mixture; linear rows bring theirs.
     model: Arc<dyn Model>,
-    prior_precision: f64,
+    prior: EncodedPrior,
     costs: Arc<Costs>,
     dealt: DealtOnce<DrawnRows>,
     fits: Arc<Fits>,
@@ -276,12 +277,12 @@ impl SyntheticEngine {
                 return Err(StudyError::usage("made-up rows have no column to split by", hint));
             }
         };
-        let (model, prior_precision) = (
+        let (model, prior) = (
             study.model.settings.build(study.data.synthetic.and_then(|made| made.classes()), 0),
-            study.model.prior_precision,
+            columns::prior(study, &made.columns()?.1)?,
         );
         let (dealt, fits) = (DealtOnce::new(), fits.clone());
-        Ok(Self { made: *made, clients, held_out, model, prior_precision, costs: Arc::default(), dealt, fits })
+        Ok(Self { made: *made, clients, held_out, model, prior, costs: Arc::default(), dealt, fits })
     }
 
     fn digest(&self) -> [u8; 32] {
@@ -388,7 +389,7 @@ impl Engine for SyntheticEngine {
             sites: &federation.sites,
             test: &federation.test,
             model: model.clone(),
-            prior_precision: self.prior_precision,
+            prior: self.prior.clone(),
             seed,
             data: self.digest(),
             costs: self.costs.clone(),

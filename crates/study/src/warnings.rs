@@ -1,5 +1,6 @@
 //! The statistical warnings of a simulation, gathered from its parts: the checks themselves are `inference::warning`.
 
+use super::columns;
 use super::data::DeclaredRows;
 use super::engine::Work;
 use super::meant::Study;
@@ -9,7 +10,7 @@ use inference::effects::{Effects, effects};
 use inference::results::{DataSummary, MethodResult};
 use inference::warning::public::{ServedPosterior, clip_out_of_scale, of_served};
 use inference::warning::{Code, Warning, over_seeds, rows};
-use inference::{Kind, Numeric, OutcomeKind, Partition, Schema, Split};
+use inference::{EncodedPrior, Kind, Numeric, OutcomeKind, Partition, PriorTerm, Schema, Split};
 
 /// What is known of a study beside its runs.
 pub(crate) struct StudyContext<'a> {
@@ -42,10 +43,10 @@ impl<'a> StudyContext<'a> {
     }
 
     fn of_served(&self, draws: bool, run: &Finished) -> Vec<Warning> {
-        let precisions = prior_precisions(self.study, self.schema.as_ref(), run.posterior.mean.len());
+        let prior = prior_term(self.study, self.schema.as_ref(), run.posterior.mean.len());
         let served = ServedPosterior {
             names: self.names,
-            prior_precisions: &precisions,
+            prior: prior.as_ref(),
             mean: &run.posterior.mean,
             last_moves: &run.last_moves,
             draws: draws.then_some(run.chain.as_ref()),
@@ -64,10 +65,15 @@ impl<'a> StudyContext<'a> {
     }
 }
 
-/// The prior's precisions of so many parameters.
-pub fn prior_precisions(study: &Study, schema: Option<&Schema>, parameters: usize) -> Vec<f64> {
-    let model = study.model.settings.build(schema.and_then(Schema::classes), 0);
-    model.precisions(parameters, study.model.prior_precision)
+/// The prior of so many parameters; none where it is stated in units and there is no schema to tell them.
+pub fn prior_term(study: &Study, schema: Option<&Schema>, parameters: usize) -> Option<PriorTerm> {
+    let (model, stated) = (study.model.settings.build(schema.and_then(Schema::classes), 0), &study.model.prior);
+    let prior = match schema {
+        Some(schema) => columns::prior(study, schema).ok()?,
+        None if stated.coefficients.is_empty() && stated.earlier.is_none() => EncodedPrior::Same(stated.precision),
+        None => return None,
+    };
+    prior.term(model.as_ref(), parameters)
 }
 
 /// Adds to each method what only its comparison with the constant answer tells.

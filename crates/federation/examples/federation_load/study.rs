@@ -56,7 +56,7 @@ impl LoadStudy {
         let (inputs, method) = (numbers.div_ceil(2), method(rounds)?);
         let rows = vec![ROWS as u64; sites];
         let mut built =
-            build(&method, &rows, Arc::new(Logistic::default()), &InputLayout::new(inputs, inputs)?, 1.0, 7)?;
+            build(&method, &rows, Arc::new(Logistic::default()), &InputLayout::new(inputs, inputs)?, &1.0.into(), 7)?;
         // A grant that is quick to cost: what is measured is the federation, and not the accountant.
         let grant = Grant::Limited { epsilon: Epsilon::new(9.0)?, delta: Delta::new(1e-5)?, filter: Filter::Zcdp };
         built.grants.iter_mut().for_each(|one| *one = grant.clone());

@@ -12,7 +12,7 @@ use privacy::Unit;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
-use study::write_whole;
+use study::{columns, write_whole};
 
 /// The file, beside the results.
 pub const NOT_FOR_PUBLICATION: &str = "not-for-publication.json";
@@ -77,7 +77,7 @@ fn view(
         sites: &sites,
         test: &test,
         model: model.clone(),
-        prior_precision: study.model.prior_precision,
+        prior: columns::prior(study, schema)?,
         seed,
         data: prepared.data_version,
         costs: Arc::new(Costs::default()),

@@ -71,7 +71,7 @@ fn method(aggregator: Aggregator) -> Method {
 fn run(aggregator: Aggregator) -> (Manifest, RunParts) {
     let method = method(aggregator);
     let model = Arc::new(Logistic { expectation: Expectation::Mixture, predictive: Predictive::Mixture });
-    let built = build(&method, &[100; 3], model, &InputLayout::new(4, 4).unwrap(), 1.0, 1).unwrap();
+    let built = build(&method, &[100; 3], model, &InputLayout::new(4, 4).unwrap(), &1.0.into(), 1).unwrap();
     let name = |text: String| PartyName::new(&text).unwrap();
     let site = |m: u8| SiteMember { name: name(format!("site-{m}")), key: PublicKey([m; 32]), rows: 100 };
     let node = |k: u8| NodeMember { name: name(format!("node-{k}")), key: PublicKey([9 + k; 32]), sealing: [k; 32] };

@@ -109,9 +109,21 @@ pub fn read_schema(text: &str) -> Result<Schema, StudyRunError> {
     Schema::from_toml(text).map_err(|error| StudyRunError::data("the schema", error))
 }
 
+/// Refuses a prior whose numbers no charge was made for: they would be shown to every party, and be part of what is released.
+fn check_prior(study: &Study) -> Result<(), StudyRunError> {
+    match &study.model.prior.earlier {
+        Some(earlier) if !earlier.released => Err(refuse(
+            format!("the prior is the posterior of a simulation ({}), which no ε covers", earlier.source),
+            "name a posterior that a fit or a federation released; or state what you know by prior = { coefficients = { … } }",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The parts of a run for sites with these agreed numbers of rows, or of persons where the method protects these.
 pub(crate) fn build(study: &Study, schema: &Schema, method: &Method, rows: &[u64]) -> Result<RunParts, StudyRunError> {
     columns::check(study, schema)?;
+    check_prior(study)?;
     let seed = study.seeds.first().copied().unwrap_or(1);
     let model = study.model.settings.build(schema.classes(), seed);
     let inputs = schema.layout(study.model.intercept).map_err(|error| StudyRunError::data("the schema", error))?;
@@ -119,6 +131,6 @@ pub(crate) fn build(study: &Study, schema: &Schema, method: &Method, rows: &[u64
     let public = PublicNumbers { persons: Some(rows.to_vec()), ..agreed };
     let settled = study.settled(&public)?;
     let method = settled.methods.iter().find(|other| other.name == method.name).unwrap_or(method);
-    let built = inference::build(method, rows, model, &inputs, study.model.prior_precision, seed)?;
+    let built = inference::build(method, rows, model, &inputs, &columns::prior(study, schema)?, seed)?;
     Ok(RunParts { method: method.clone(), built })
 }

@@ -1,20 +1,19 @@
 //! What a served run warns of, from its manifest and from what was released.
 
 use crate::manifest::RunParts;
-use inference::Method;
-use inference::Schema;
 use inference::chain::{Collected, shown};
 use inference::results::ChainResult;
 use inference::warning::public::{ServedPosterior, approaches, clip_out_of_scale, moves, of_plan, of_served};
 use inference::warning::{Code, PublicWarnings, Warning};
+use inference::{Method, PriorTerm, Schema};
 use study::Study;
 use study::warnings;
 
 /// What is known of a run before its first round.
 pub struct RunWarnings {
     names: Vec<String>,
-    /// Of the prior, parameter by parameter.
-    precisions: Vec<f64>,
+    /// The prior, where it could be read.
+    prior: Option<PriorTerm>,
     /// About the clipping bound, from the schema's ranges.
     clip: Option<Warning>,
 }
@@ -45,7 +44,7 @@ impl RunWarnings {
         let typical = study.zip(schema).and_then(|(study, schema)| warnings::typical_gradient(study, schema));
         Self {
             names: names.to_vec(),
-            precisions: study.map_or_else(Vec::new, |study| warnings::prior_precisions(study, schema, parameters)),
+            prior: study.and_then(|study| warnings::prior_term(study, schema, parameters)),
             clip: typical.and_then(|typical| clip_out_of_scale(method, typical)),
         }
     }
@@ -61,7 +60,7 @@ impl RunWarnings {
         let last_moves = before.map_or_else(Vec::new, |before| moves(before, mean, deviations));
         let served = ServedPosterior {
             names: &self.names,
-            prior_precisions: &self.precisions,
+            prior: self.prior.as_ref(),
             mean,
             last_moves: &last_moves,
             draws: *draws,

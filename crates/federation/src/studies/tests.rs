@@ -401,7 +401,7 @@ fn simulated(study: &Study, parts: &RunParts, manifest: &Manifest, dealt: &SiteF
         sites: &sites,
         test: &test,
         model: parts.built.problem.model.clone(),
-        prior_precision: study.model.prior_precision,
+        prior: study.model.prior.precision.into(),
         seed: 1,
         data: [0; 32],
         costs: Arc::default(),

@@ -126,8 +126,14 @@ impl RunBuilder for TestBuilder {
                 _ => return Err("no such study".into()),
             }
         }
-        let built =
-            build(&method, &entry.1, Arc::new(Logistic::default()), &InputLayout::new(2, 2).unwrap(), 1.0, SEED);
+        let built = build(
+            &method,
+            &entry.1,
+            Arc::new(Logistic::default()),
+            &InputLayout::new(2, 2).unwrap(),
+            &1.0.into(),
+            SEED,
+        );
         let mut built = built.map_err(|error| error.to_string())?;
         // A grant that is quick to cost: worlds open and replay hundreds of thousands of ledgers.
         let (epsilon, delta) = (Epsilon::new(GRANTED).unwrap(), Delta::new(1e-5).unwrap());

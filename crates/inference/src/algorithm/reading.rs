@@ -3,7 +3,7 @@
 use super::statistics::StatisticsReading;
 use crate::regression::{EntryDeviations, NoiseVariance, NoisyStatistics, ObservedSums, Units, noise_aware};
 use crate::solve::Problem;
-use crate::{Gaussian, RunError, linalg};
+use crate::{Gaussian, PriorTerm, RunError, linalg};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -42,7 +42,10 @@ impl Noisy {
     pub(super) fn read(&self, reading: StatisticsReading, problem: &Problem) -> Result<ServedRegression, RunError> {
         let variance = problem.model.outcome_variance().unwrap_or(1.0);
         let (q, learnt) = match self {
-            Self::Products(statistics) => (plainly(statistics, reading, &prior_of(problem), variance), None),
+            Self::Products(statistics) => {
+                let prior = problem.prior_term();
+                (prior.and_then(|prior| plainly(statistics, reading, &prior, variance)), None)
+            }
             Self::Outer(seen, scales) => of_rows(seen, scales, reading, problem, variance)?,
         };
         // A release from which no finite posterior follows says nothing, and the prior is served.
@@ -51,21 +54,16 @@ impl Noisy {
     }
 }
 
-/// Precisions of the prior, which has independent coordinates.
-fn prior_of(problem: &Problem) -> Vec<f64> {
-    (0..problem.family.dimension()).map(|j| -2.0 * problem.prior.0[problem.family.diagonal(j)]).collect()
-}
-
 /// Repaired, or ridged too.
 fn plainly(
     statistics: &NoisyStatistics,
     reading: StatisticsReading,
-    precisions: &[f64],
+    prior: &PriorTerm,
     variance: f64,
 ) -> Option<Gaussian> {
     match reading {
-        StatisticsReading::Naive => statistics.naive(precisions, variance),
-        StatisticsReading::Ridge | StatisticsReading::NoiseAware => statistics.ridge(precisions, variance),
+        StatisticsReading::Naive => statistics.naive(prior, variance),
+        StatisticsReading::Ridge | StatisticsReading::NoiseAware => statistics.ridge(prior, variance),
     }
 }
 
@@ -83,15 +81,15 @@ fn of_rows(
 ) -> Result<(Option<Gaussian>, Option<f64>), RunError> {
     let (inputs, outcome) = scales.split_at(seen.inputs);
     let units = Units { inputs, outcome: outcome.first().copied().unwrap_or(1.0) };
-    let precision = prior_of(problem).first().copied().unwrap_or(1.0);
+    let Some(stated) = problem.prior_term() else { return Ok((None, None)) };
     if reading == StatisticsReading::NoiseAware {
-        let prior = units.prior(precision, NoiseVariance::InverseGamma { shape: SHAPE, scale: variance });
+        let prior = units.prior(&stated, NoiseVariance::InverseGamma { shape: SHAPE, scale: variance });
         let posterior = noise_aware(seen, &prior, seed_of(seen))?.in_data_units(&units);
         return Ok((posterior.gaussian(), Some(posterior.noise_variance())));
     }
-    let prior = units.prior(precision, NoiseVariance::Known(variance));
+    let prior = units.prior(&stated, NoiseVariance::Known(variance));
     let in_deviations = variance / (units.outcome * units.outcome);
-    let q = plainly(&seen.statistics(), reading, &prior.precisions, in_deviations);
+    let q = plainly(&seen.statistics(), reading, &prior.coefficients, in_deviations);
     Ok((q.and_then(|q| in_data_units(&q, &units)), None))
 }
 

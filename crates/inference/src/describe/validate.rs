@@ -140,6 +140,9 @@ fn value_conflicts(key: &Key, value: &Value, registry: &Registry) -> Vec<Conflic
         };
         return list.iter().enumerate().flat_map(of).map(|conflict| conflict.under(key.name)).collect();
     }
+    if let (ValueKind::Map(ValueKind::Table(keys)), Value::Table(map)) = (key.kind, value) {
+        return named_tables(keys, map, registry).into_iter().map(|conflict| conflict.under(key.name)).collect();
+    }
     if let (ValueKind::Either(kinds), Value::Table(table)) = (key.kind, value)
         && kinds.iter().any(|kind| matches!(kind, ValueKind::Table(_)))
     {
@@ -168,6 +171,22 @@ fn value_conflicts(key: &Key, value: &Value, registry: &Registry) -> Vec<Conflic
         None => format!("{}; for example {} = {}", key.about, key.name, key.example),
     };
     vec![Conflict::new(key.name, code, what, hint)]
+}
+
+/// What is wrong with tables that each have a name of the study's choice.
+fn named_tables(keys: &'static [Key], map: &Table, registry: &Registry) -> Vec<Conflict> {
+    let of = |(name, value): (&String, &Value)| {
+        let found = match value {
+            Value::Table(table) => validate(table, keys, registry),
+            other => {
+                let expected = ValueKind::Table(keys).expected();
+                let what = format!("{name} is {other}, expected {expected}");
+                vec![Conflict::new("", UNREADABLE, what, format!("for example {name} = {expected}"))]
+            }
+        };
+        found.into_iter().map(|conflict| conflict.under(name)).collect::<Vec<_>>()
+    };
+    map.iter().flat_map(of).collect()
 }
 
 /// Whether a value is of the kind's type, in its range or not. Decides between the codes

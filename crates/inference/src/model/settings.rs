@@ -9,6 +9,7 @@ use crate::describe::{
     Canonical, Conflict, Descriptor, Key, Keys, Otherwise, Reading, Registered, Registry, ValueKind, resolve, validate,
 };
 use crate::effects::EffectScale;
+use crate::prior::{PRIOR_KEYS, StudyPrior};
 use privacy::Unit;
 use std::fmt;
 use std::sync::Arc;
@@ -111,8 +112,8 @@ pub struct StudyModel {
     pub settings: Arc<dyn ModelSettings>,
     /// Whether an intercept is among the inputs.
     pub intercept: bool,
-    /// Precision of the prior N(0, 1/precision) of every coefficient.
-    pub prior_precision: f64,
+    /// What is known of the coefficients before any row.
+    pub prior: StudyPrior,
 }
 
 /// `[model]`, beside the keys of its kind.
@@ -121,15 +122,10 @@ pub const MODEL_KEYS: &[Key] = &[
     Key::new("bias", ValueKind::Flag, "true")
         .about("whether an intercept is added to the inputs")
         .otherwise(Otherwise::Flag(true)),
-    Key::new("prior", ValueKind::Table(PRIOR), "{ precision = 1.0 }")
-        .about("the prior N(0, 1/precision) of every coefficient")
+    Key::new("prior", ValueKind::Table(PRIOR_KEYS), "{ precision = 1.0 }")
+        .about("the prior of the coefficients: N(0, 1/precision) for each, or what is known of them")
         .otherwise(Otherwise::Follows("{ precision = 1.0 }")),
 ];
-
-/// `prior`
-const PRIOR: &[Key] = &[Key::new("precision", ValueKind::Positive, "1.0")
-    .about("one over the prior's variance")
-    .otherwise(Otherwise::Number(1.0))];
 
 impl StudyModel {
     /// Reads and checks a `[model]`.
@@ -151,14 +147,15 @@ impl StudyModel {
                 format!("a {} looks at no inputs, so there is no intercept among them", settings.descriptor().name);
             return Err(vec![Conflict::new("", crate::describe::STRAY, what, "bias = false")]);
         }
-        let prior_precision = keys.table("prior", PRIOR).number("precision").map_err(one)?;
-        Ok(Self { settings, intercept, prior_precision })
+        let prior = StudyPrior::read(table.get("prior").and_then(Value::as_table));
+        let prior = prior.map_err(|conflict| vec![conflict.under("prior")])?;
+        Ok(Self { settings, intercept, prior })
     }
 
     /// In words.
     pub fn describe(&self) -> String {
         let intercept = if self.intercept { "with intercept" } else { "without intercept" };
-        format!("{}, {intercept}, prior precision {}", self.settings.describe(), self.prior_precision)
+        format!("{}, {intercept}, {}", self.settings.describe(), self.prior.describe())
     }
 
     /// The number of parameters for rows of this width; none where it depends on levels that are not known.

@@ -25,8 +25,7 @@ pub use noise_aware::{MOST_INPUTS, RegressionPosterior, noise_aware};
 pub use ridge::{EntryDeviations, NoisyStatistics};
 pub use thresholds::{SyntheticSearch, Thresholds};
 
-use crate::RunError;
-use crate::linalg;
+use crate::{PriorTerm, RunError, linalg};
 
 /// What is seen of the rows, and how it was made.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,11 +56,11 @@ pub enum NoiseVariance {
     },
 }
 
-/// What is believed before: θⱼ ~ N(0, 1/precisionⱼ) independent, and σ². In deviation units.
+/// What is believed before: θ ~ N(m₀, P₀⁻¹), and σ². In deviation units.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RegressionPrior {
-    /// One precision for each input, positive.
-    pub precisions: Vec<f64>,
+    /// Of θ, one coefficient for each input.
+    pub coefficients: PriorTerm,
     /// Of σ².
     pub noise_variance: NoiseVariance,
 }
@@ -81,17 +80,17 @@ impl Units<'_> {
         self.outcome / self.inputs[j]
     }
 
-    /// A prior N(0, 1/λ₀) on θ in data units, with σ² in data units too, as it reads in deviation units.
-    pub fn prior(&self, precision: f64, noise_variance: NoiseVariance) -> RegressionPrior {
+    /// A prior of θ in data units, with σ² in data units too, as it reads in deviation units.
+    pub fn prior(&self, coefficients: &PriorTerm, noise_variance: NoiseVariance) -> RegressionPrior {
         let squared = self.outcome * self.outcome;
-        let precisions = (0..self.inputs.len()).map(|j| precision * self.factor(j) * self.factor(j)).collect();
+        let coefficients = coefficients.in_units(|j| self.factor(j));
         let noise_variance = match noise_variance {
             NoiseVariance::Known(v) => NoiseVariance::Known(v / squared),
             NoiseVariance::InverseGamma { shape, scale } => {
                 NoiseVariance::InverseGamma { shape, scale: scale / squared }
             }
         };
-        RegressionPrior { precisions, noise_variance }
+        RegressionPrior { coefficients, noise_variance }
     }
 }
 
@@ -128,8 +127,9 @@ impl ObservedSums {
             (!(self.deviation >= 0.0 && self.deviation.is_finite()), "the noise's deviation is not a size".to_owned()),
             (self.radius.is_nan() || self.radius <= 0.0, "the bound on rows is not positive".to_owned()),
             (
-                prior.precisions.len() != self.inputs || !prior.precisions.iter().all(|v| positive(*v)),
-                format!("expected {} positive prior precisions", self.inputs),
+                prior.coefficients.dimension() != self.inputs
+                    || !prior.coefficients.diagonal().into_iter().all(positive),
+                format!("expected a prior of {} coefficients", self.inputs),
             ),
             (!variance, "the belief about the outcome's variance is not a distribution".to_owned()),
         ];

@@ -42,7 +42,8 @@ fn seen(theta: &[f64], rows: u64, deviation: f64, radius: f64, unit: f64, rng: &
 }
 
 fn weak(d: usize) -> RegressionPrior {
-    RegressionPrior { precisions: vec![1.0; d], noise_variance: NoiseVariance::InverseGamma { shape: 2.0, scale: 0.5 } }
+    let coefficients = PriorTerm::about_zero(vec![1.0; d]);
+    RegressionPrior { coefficients, noise_variance: NoiseVariance::InverseGamma { shape: 2.0, scale: 0.5 } }
 }
 
 #[test]
@@ -79,7 +80,7 @@ fn without_noise_the_posterior_is_the_conjugate_one() {
     let seen = seen(&theta, 2000, 0.0, f64::INFINITY, 1.0, &mut rng);
     let prior = RegressionPrior { noise_variance: NoiseVariance::Known(1.0), ..weak(2) };
     let found = noise_aware(&seen, &prior, [3; 32]).unwrap();
-    let exact = seen.statistics().naive(&prior.precisions, 1.0).unwrap();
+    let exact = seen.statistics().naive(&prior.coefficients, 1.0).unwrap();
     for j in 0..2 {
         let (deviation, spread) = (exact.deviations()[j], found.covariance()[linalg::place(j, j)].sqrt());
         assert!((found.mean()[j] - exact.mean()[j]).abs() < 0.25 * deviation, "{:?} {:?}", found.mean(), exact.mean());
@@ -131,7 +132,8 @@ fn intervals_cover_and_naive_ones_do_not() {
         let (radius, unit) = (default_radius(d), (1.0 + d as f64).sqrt());
         let deviation = multiplier * 2.0_f64.sqrt() * radius * radius;
         let units = Units { inputs: &vec![1.0; d], outcome: unit };
-        let prior = units.prior(1.0, NoiseVariance::InverseGamma { shape: 2.0, scale: 1.0 });
+        let prior =
+            units.prior(&PriorTerm::about_zero(vec![1.0; d]), NoiseVariance::InverseGamma { shape: 2.0, scale: 1.0 });
         let (mut aware, mut naive) = (0.0, 0.0);
         let replicates = if std::env::var_os("POSTERITY_FULL").is_some() { 100 } else { 40 };
         for replicate in 0..replicates {
@@ -139,7 +141,7 @@ fn intervals_cover_and_naive_ones_do_not() {
             let theta = normals(&mut rng, d);
             let seen = seen(&theta, rows, deviation, radius, unit, &mut rng);
             let posterior = noise_aware(&seen, &prior, [9; 32]).unwrap().in_data_units(&units);
-            let word = seen.statistics().naive(&prior.precisions, 1.0 / (unit * unit)).unwrap();
+            let word = seen.statistics().naive(&prior.coefficients, 1.0 / (unit * unit)).unwrap();
             for (j, t) in theta.iter().enumerate() {
                 let [low, high] = posterior.interval(j, 0.9);
                 aware += f64::from(low <= *t && *t <= high) / d as f64;
@@ -160,7 +162,7 @@ fn what_does_not_fit_is_refused_with_a_sentence() {
         |seen: &ObservedSums, prior: &RegressionPrior| noise_aware(seen, prior, [0; 32]).unwrap_err().to_string();
     let short = ObservedSums { matrix: vec![1.0; 5], ..good.clone() };
     assert_eq!(refused(&short, &weak(2)), "sufficient statistics: found 5 statistics, expected 6 for 2 inputs");
-    assert!(refused(&good, &weak(1)).contains("expected 2 positive prior precisions"));
+    assert!(refused(&good, &weak(1)).contains("expected a prior of 2 coefficients"));
     assert!(refused(&ObservedSums { deviation: f64::NAN, ..good.clone() }, &weak(2)).contains("deviation"));
     assert!(refused(&ObservedSums { radius: 0.0, ..good.clone() }, &weak(2)).contains("bound"));
     let known = RegressionPrior { noise_variance: NoiseVariance::Known(0.0), ..weak(2) };

@@ -7,7 +7,7 @@
 use crate::linalg;
 use crate::regression::{EntryDeviations, NoisyStatistics};
 use crate::solve::RowSums;
-use crate::{RunError, draws};
+use crate::{PriorTerm, RunError, draws};
 use chacha20::ChaCha8Rng;
 use privacy::Adjacency;
 use rand_core::SeedableRng;
@@ -152,9 +152,14 @@ impl SyntheticRows {
         (products, targets)
     }
 
+    /// N(0, 1/precision) of every coefficient.
+    fn prior(&self, search: &SyntheticSearch) -> PriorTerm {
+        PriorTerm::about_zero(vec![search.precision; self.width])
+    }
+
     /// Mean absolute error of the naive posterior mean, as Algorithm 2 has it; that of predicting 0 where there is none.
     fn error(&self, statistics: &NoisyStatistics, search: &SyntheticSearch) -> f64 {
-        let posterior = statistics.naive(&vec![search.precision; self.width], search.noise_variance);
+        let posterior = statistics.naive(&self.prior(search), search.noise_variance);
         let (inputs, outcomes) = &self.scored;
         let predicted = |x: &[f64]| posterior.as_ref().map_or(0.0, |q| linalg::dot(x, q.mean()));
         let errors = inputs.chunks_exact(self.width).zip(outcomes).map(|(x, y)| (y - predicted(x)).abs());

@@ -171,11 +171,8 @@ impl<'a> Working<'a> {
             slope.push(degrees - squared);
             curvature.push(degrees + squared);
         }
-        for (theta, precision) in self.theta(phi).iter().zip(&self.prior.precisions) {
-            value -= 0.5 * precision * theta * theta;
-            slope.push(-precision * theta);
-            curvature.push(*precision);
-        }
+        self.add_coefficients(phi, &mut value, &mut slope);
+        curvature.extend(self.prior.coefficients.diagonal());
         if let NoiseVariance::InverseGamma { shape, scale } = self.prior.noise_variance {
             let log = phi[self.len() - 1];
             let pull = scale * libm::exp(-2.0 * log);
@@ -184,6 +181,16 @@ impl<'a> Working<'a> {
             curvature.push(4.0 * pull);
         }
         (value, slope, curvature)
+    }
+
+    /// The part of θ in the log prior: −½(θ − m₀)ᵀP₀(θ − m₀), and its slope.
+    fn add_coefficients(&self, phi: &[f64], value: &mut f64, slope: &mut Vec<f64>) {
+        let (theta, prior) = (self.theta(phi), &self.prior.coefficients);
+        let pull = prior.pull(theta);
+        for (pull, (theta, mean)) in pull.iter().zip(theta.iter().zip(prior.mean())) {
+            *value -= 0.5 * pull * (theta - mean);
+            slope.push(-pull);
+        }
     }
 
     /// The slope of the log likelihood by φ, from that by Ω.

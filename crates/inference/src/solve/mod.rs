@@ -73,7 +73,7 @@ use crate::optimiser::OptimiserState;
 use crate::public::{Derived, PublicNumbers};
 use crate::release::Releases;
 use crate::settings::Promise;
-use crate::{ClientView, Family, Model, Terms};
+use crate::{ClientView, Family, Model, PriorTerm, Terms};
 use optimum::optimum;
 use privacy::{Bounded, Gate, PrivacyError, Released, StudyConstant};
 use serde::{Deserialize, Serialize};
@@ -97,6 +97,11 @@ impl Problem {
     pub fn start(&self) -> Prior {
         let natural = self.model.initial(self.family.dimension()).map(|q| self.family.natural(&q));
         natural.map_or_else(|| self.prior.clone(), Prior)
+    }
+
+    /// The prior by mean and precision; none where it is not proper.
+    pub fn prior_term(&self) -> Option<PriorTerm> {
+        PriorTerm::of_natural(self.family, &self.prior.0)
     }
 }
 

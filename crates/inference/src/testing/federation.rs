@@ -73,7 +73,7 @@ pub fn sites() -> Vec<Site> {
 /// A simulation of the method on these sites.
 pub fn simulation<'a>(method: &'a Method, model: &Arc<dyn Model>, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
     let (model, costs) = (model.clone(), COSTS.clone());
-    Simulation { method, sites, test, model, prior_precision: 1.0, seed: 11, data: [0; 32], costs }
+    Simulation { method, sites, test, model, prior: 1.0.into(), seed: 11, data: [0; 32], costs }
 }
 
 /// The method's parts.

@@ -79,9 +79,10 @@ fn warned(
     let served = |state: &[u8]| built.problem.family.gaussian(&built.protocol.posterior(state).unwrap());
     let (Some(before), Some(now)) = (served(before), served(now)) else { return PublicWarnings::default() };
     let chain = drawn.draws().then(|| shown(&drawn.into_chains(), 0, now.mean().len()).unwrap());
+    let prior = built.problem.prior_term();
     let served = ServedPosterior {
         names: &[],
-        prior_precisions: &vec![1.0; now.mean().len()],
+        prior: prior.as_ref(),
         mean: now.mean(),
         last_moves: &moves(before.mean(), now.mean(), &now.deviations()),
         draws: chain.as_ref().map(Option::as_ref),

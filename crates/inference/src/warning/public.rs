@@ -2,6 +2,7 @@
 //! neighbouring tables with equal releases the warnings are equal (`tests/record_play.rs`).
 
 use super::{Code, PublicWarnings, Warning};
+use crate::PriorTerm;
 use crate::method::Method;
 use crate::plan::{ClientPlan, MethodPlan};
 use crate::results::ChainResult;
@@ -37,8 +38,8 @@ const FAR_FROM_SCALE: f64 = 10.0;
 pub struct ServedPosterior<'a> {
     /// Names of the parameters; θ1, θ2 … where there are fewer.
     pub names: &'a [String],
-    /// Precisions of their prior around 0.
-    pub prior_precisions: &'a [f64],
+    /// Their prior; none where it is not known.
+    pub prior: Option<&'a PriorTerm>,
     /// Posterior means at the end.
     pub mean: &'a [f64],
     /// How far each mean moved in the last round ([`moves`]); empty where the method does not approach its answer by rounds.
@@ -100,15 +101,21 @@ fn still_moving(served: &ServedPosterior<'_>) -> Option<Warning> {
     })
 }
 
-/// W004: a coefficient more than four prior deviations from 0. Inputs or prior have the wrong scale, or
+/// W004: a coefficient more than four prior deviations from the prior's mean. Inputs or prior have the wrong scale, or
 /// noise has led it there.
 fn beyond_prior(served: &ServedPosterior<'_>) -> Option<Warning> {
-    let in_deviations = |(mean, precision): (&f64, &f64)| mean.abs() * precision.sqrt();
-    let far = served.mean.iter().zip(served.prior_precisions).map(in_deviations);
+    let prior = served.prior?;
+    let in_deviations = |((mean, centre), precision): ((&f64, &f64), f64)| (mean - centre).abs() * precision.sqrt();
+    let precisions = prior.clone().without_correlations().diagonal();
+    let far = served.mean.iter().zip(prior.mean()).zip(precisions).map(in_deviations);
     let (place, most) = largest(far).filter(|(_, most)| *most > FAR_IN_PRIOR)?;
     Some(Warning {
         code: Code::BeyondPrior,
-        what: format!("the coefficient of {} is {most:.1} prior standard deviations from 0", name(served.names, place)),
+        what: format!(
+            "the coefficient of {} is {most:.1} prior standard deviations from {}",
+            name(served.names, place),
+            if prior.mean()[place] == 0.0 { "0" } else { "the prior's mean" }
+        ),
         hint: "give the input a scale of about its standard deviation in the schema, or the prior a smaller precision"
             .into(),
     })

@@ -5,7 +5,7 @@ use inference::algorithm::levels::{
     CentredInputs, DRAWS, Evidence, FirstLook, InputBelief, InputDesign, LEVELS, LevelPlan, LevelPoint, LevelPosterior,
     LevelReadout, NextLevel, PublicNumbers, SparseEntries, SumBound, level_bound, second_look_bound,
 };
-use inference::{Row, Rows};
+use inference::{PriorTerm, Row, Rows};
 use privacy::Adjacency;
 use rand_core::{Rng, SeedableRng};
 use std::f64::consts::{PI, SQRT_2};
@@ -175,7 +175,7 @@ pub(crate) struct Fitted {
     pub(crate) belief: InputBelief,
     evidence: Evidence,
     next: NextLevel,
-    prior: Vec<f64>,
+    prior: PriorTerm,
 }
 
 impl Releasing<'_> {
@@ -224,8 +224,9 @@ impl Releasing<'_> {
     /// Both looks and all levels.
     fn run(mut self, design: InputDesign) -> Fitted {
         let (inputs, belief) = self.belief(&design);
-        let prior = vec![4.0; design.width()];
-        let next = NextLevel { point: vec![0.0; design.width()], precision: prior.clone() };
+        let precisions = vec![4.0; design.width()];
+        let prior = PriorTerm::independent(vec![0.0; design.width()], precisions).unwrap();
+        let next = NextLevel { point: vec![0.0; design.width()], precision: prior.diagonal() };
         let mut fitted = Fitted { design, inputs, belief, evidence: Evidence::default(), next, prior };
         for level in 0..LEVELS {
             let (sum, deviation) = self.level(&fitted.design, &fitted.inputs, &fitted.next.point, level);

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use study::digits::hexadecimal;
-use study::{Study, datasets};
+use study::{Study, datasets, study_text};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -39,8 +39,7 @@ const FAREWELL: Duration = Duration::from_secs(30);
 /// Serves a study until it is told to stop, or, if that is wished, until the run is over.
 pub(crate) fn serve(asked: &ServeArguments, json: bool) -> Result<String, Failure> {
     logs();
-    let text = std::fs::read_to_string(&asked.study);
-    let text = text.map_err(|source| Failure::file("cannot read", &asked.study, source))?;
+    let text = study_text(&asked.study)?;
     let studies = Studies::default();
     let study = studies.read(&asked.study.display().to_string(), &text)?;
     studies::served(&study)?;

@@ -19,9 +19,9 @@ pub struct Climb {
 
 impl Climb {
     /// At the prior's mean.
-    pub(super) fn new(dimension: usize) -> Self {
-        let zero = vec![0.0; dimension];
-        Self { moments: OptimiserState::new(Optimiser::Adam, dimension), sum: zero.clone(), theta: zero, counted: 0 }
+    pub(super) fn new(mean: &[f64]) -> Self {
+        let moments = OptimiserState::new(Optimiser::Adam, mean.len());
+        Self { moments, sum: vec![0.0; mean.len()], theta: mean.to_vec(), counted: 0 }
     }
 
     /// Where the next slope is asked for.
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn the_top_of_a_parabola_is_reached() {
-        let mut climb = Climb::new(2);
+        let mut climb = Climb::new(&[0.0; 2]);
         for round in 0..400 {
             let slope = climb.theta().iter().zip([3.0, -1.0]).map(|(t, top)| 50.0 * (top - t)).collect();
             climb.step(slope, 0.05, round >= 200);

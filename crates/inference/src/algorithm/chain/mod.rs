@@ -73,7 +73,7 @@ use serde::{Deserialize, Serialize};
 pub struct Chain {
     /// What is learnt. Its family says which moments of the draws are served.
     pub problem: Problem,
-    /// The prior, parameter by parameter.
+    /// The prior of the parameters.
     pub target: Target,
     /// How a chain moves.
     pub kernel: Box<dyn Kernel>,
@@ -162,7 +162,7 @@ impl Chain {
                 at.mean.iter().zip(at.deviation).zip(normals).map(|((m, s), z)| m + s * z).collect()
             }
             (Beginning::Climbed { .. }, _, Some(climb)) => climb.top(),
-            _ => vec![0.0; self.target.precisions.len()],
+            _ => self.target.prior.mean().to_vec(),
         };
         self.kernel.begin(&self.target, theta, coins)
     }
@@ -219,7 +219,7 @@ impl Chain {
     fn numbers(&self, question: &KernelQuestion) -> usize {
         match question {
             KernelQuestion::Ratio { .. } => 1,
-            KernelQuestion::Slope { .. } => self.target.precisions.len(),
+            KernelQuestion::Slope { .. } => self.target.dimension(),
         }
     }
 
@@ -243,7 +243,7 @@ impl Algorithm for Chain {
             Beginning::Learnt { by, .. } => Some(by.start()),
             Beginning::Origin | Beginning::Prior | Beginning::Climbed { .. } => None,
         };
-        let climb = matches!(self.start, Beginning::Climbed { .. }).then(|| Climb::new(self.target.precisions.len()));
+        let climb = matches!(self.start, Beginning::Climbed { .. }).then(|| Climb::new(self.target.prior.mean()));
         let walk = self.beginning(learnt.as_ref(), climb.as_ref(), &mut Coins::at(&self.key, 0));
         ChainState {
             learnt,
@@ -382,7 +382,7 @@ impl Algorithm for Chain {
 
     /// The Gaussian with the moments of the draws; the prior before there are enough.
     fn posterior(&self, state: &ChainState) -> Vec<f64> {
-        let moments = state.summary.natural(self.problem.family, &self.target.precisions);
+        let moments = state.summary.natural(self.problem.family, &self.target.prior.diagonal());
         moments.unwrap_or_else(|| self.problem.prior.0.clone())
     }
 }

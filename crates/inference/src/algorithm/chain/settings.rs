@@ -21,7 +21,7 @@ use crate::method::{AlgorithmSettings, BoundWords, Description, DrawPlan, Method
 use crate::release::{Bound, BudgetShare, Clipped, Numbers, OpeningRelease, Release, Releases};
 use crate::settings::{Aggregator, Batching, Covariance, Local, Noise, Optimiser, Promise, Rounds};
 use crate::solve::{Prior, Problem};
-use crate::{Intervals, RunError, Terms};
+use crate::{Intervals, PriorTerm, RunError, Terms};
 use privacy::{Adjacency, Grain, Unit};
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
@@ -294,7 +294,10 @@ impl ChainSettings {
             Start::Climbed { rounds, learning_rate } => Beginning::Climbed { rounds, rate: learning_rate },
             Start::Variational { rounds, learning_rate, .. } => {
                 let family = Covariance::MeanField.family(problem.family.dimension());
-                let prior = Prior(family.prior_of_each(&precisions(problem)));
+                // A start: of a prior with correlations, the nearest that a mean-field family has.
+                let nearest = problem.family.gaussian(&problem.prior.0).map(|prior| family.natural(&prior));
+                let prior = term(problem).natural(family).or(nearest);
+                let prior = Prior(prior.unwrap_or_else(|| family.prior_of_each(&term(problem).diagonal())));
                 let problem = Problem { model: problem.model.clone(), family, prior };
                 let inverse_rates = vec![noise.temper; noise.terms.len()];
                 let local = Local { learning_rate, optimiser: Optimiser::Adam, ..Local::whole_step() };
@@ -463,8 +466,7 @@ impl AlgorithmSettings for ChainSettings {
 
     fn build(&self, parts: &Parts<'_>) -> Result<Box<dyn Protocol>, RunError> {
         let problem = parts.problem.clone();
-        let target =
-            Target { precisions: precisions(&problem), supports: problem.model.supports(problem.family.dimension()) };
+        let target = Target { prior: term(&problem), supports: problem.model.supports(problem.family.dimension()) };
         let noise = self.noise(parts.terms, parts.summing, parts.rows);
         let scales = (0..parts.terms.len()).map(|m| noise.scales(m, self.sampler.as_ref())).collect();
         let seed = parts.seed.to_le_bytes();
@@ -475,7 +477,10 @@ impl AlgorithmSettings for ChainSettings {
     }
 }
 
-/// The prior's precision of each parameter.
-fn precisions(problem: &Problem) -> Vec<f64> {
-    (0..problem.family.dimension()).map(|j| -2.0 * problem.prior.0[problem.family.diagonal(j)]).collect()
+/// The prior of the parameters.
+fn term(problem: &Problem) -> PriorTerm {
+    // Natural parameters of a prior are proper; an improper one would be refused by what it builds.
+    let diagonal = |j: usize| -2.0 * problem.prior.0[problem.family.diagonal(j)];
+    let independent = || PriorTerm::about_zero((0..problem.family.dimension()).map(diagonal).collect());
+    problem.prior_term().unwrap_or_else(independent)
 }

@@ -14,7 +14,7 @@ use crate::method::Parts;
 use crate::release::Releases;
 use crate::solve::Problem;
 use crate::warning::Warning;
-use crate::{ClientView, Gaussian, RunError, Stage, Terms, Total, UnitBatch};
+use crate::{ClientView, Gaussian, PriorTerm, RunError, Stage, Terms, Total, UnitBatch};
 use privacy::{Adjacency, Bounded, Gate, GridVector, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -88,6 +88,11 @@ impl NoiseAwareLevels {
         }
     }
 
+    /// The stated prior.
+    fn prior_term(&self) -> Option<PriorTerm> {
+        PriorTerm::of(&self.problem.family.gaussian(&self.problem.prior.0)?)
+    }
+
     fn dimension(&self) -> usize {
         self.design.width()
     }
@@ -154,7 +159,7 @@ impl NoiseAwareLevels {
         let (summary, inputs) = self.inputs(state)?;
         let second = state.looks.get(1)?;
         let belief = InputBelief::new(&summary, &inputs, &second.values, second.deviation)?;
-        let prior = self.problem.family.gaussian(&self.problem.prior.0)?.precision_diagonal();
+        let prior = self.prior_term()?;
         let readout = LevelReadout { design: &self.design, inputs: &inputs, belief: &belief, prior: &prior };
         if state.evidence.len() < LEVELS {
             let (next, solution) = readout.advance(&state.evidence, &state.next)?;
@@ -248,8 +253,7 @@ impl Algorithm for NoiseAwareLevels {
     type Memory = ();
 
     fn start(&self) -> LevelsState {
-        let prior = self.problem.family.gaussian(&self.problem.prior.0);
-        let precision = prior.map_or_else(Vec::new, |prior| prior.precision_diagonal());
+        let precision = self.prior_term().map_or_else(Vec::new, |prior| prior.diagonal());
         LevelsState {
             looks: Vec::new(),
             evidence: Evidence::default(),

@@ -5,13 +5,14 @@
 //! stated one, it is for prediction: its intervals are too narrow. Both take the same draws.
 //!
 //! The stated precision may differ between coefficients: a fitted prior multiplies those of numbers by one factor, those of flags and
-//! levels by another, and leaves the intercept's.
+//! levels by another, and leaves the intercept's. It leaves the stated mean and correlations too.
 
 use super::belief::InputBelief;
 use super::design::{InputDesign, WEIGHT};
 use super::looks::CentredInputs;
 use super::moments::InputMoments;
 use super::solve::{Effort, PriorPrecision, ReleasedLevel, Solution, solve};
+use crate::PriorTerm;
 use crate::linalg::{packed, place, symmetric_times};
 use serde::{Deserialize, Serialize};
 
@@ -119,18 +120,18 @@ pub struct LevelReadout<'a> {
     pub inputs: &'a CentredInputs,
     /// What is known of the inputs' covariance.
     pub belief: &'a InputBelief,
-    /// p₀: stated precision of the prior N(0, 1/p₀) for each coefficient of x.
-    pub prior: &'a [f64],
+    /// The stated prior of the coefficients of x; p₀ is the diagonal of its precision.
+    pub prior: &'a PriorTerm,
 }
 
 impl LevelReadout<'_> {
     /// Level 0 is asked at 0.
     pub fn start(&self) -> NextLevel {
-        NextLevel { point: vec![0.0; self.inputs.width()], precision: self.prior.to_vec() }
+        NextLevel { point: vec![0.0; self.inputs.width()], precision: self.prior.diagonal() }
     }
 
     fn under(&self, precision: &[f64]) -> PriorPrecision {
-        PriorPrecision::new(precision, self.inputs.centre())
+        PriorPrecision::stated(self.prior, precision, self.inputs.centre())
     }
 
     fn solved(&self, evidence: &Evidence, precision: &[f64], start: &[f64]) -> Option<Solution> {
@@ -145,14 +146,16 @@ impl LevelReadout<'_> {
         Some((NextLevel { point: solution.point.clone(), precision }, solution))
     }
 
-    /// p = λp₀ with λ = max(1, share·(k + 1)/(Σ p₀(θ² + var) + 1)), for the k numbers, and again for the k flags and levels.
+    /// p = λp₀ with λ = max(1, share·(k + 1)/(Σ p₀((θ − m₀)² + var) + 1)), for the k numbers, and again for the k flags and levels.
     ///
     /// One step of expectation maximisation for the precision of a group, with one more coefficient that is as the prior says.
     pub fn fitted(&self, solution: &Solution, share: f64) -> Vec<f64> {
-        let mut fitted = self.prior.to_vec();
+        let (mut fitted, mean) = (self.prior.diagonal(), self.prior.mean());
+        let stated = fitted.clone();
         for group in [0..self.design.numbers(), self.design.numbers()..self.design.inputs()] {
-            let square = |j: usize| solution.point[j] * solution.point[j] + solution.covariance[place(j, j)];
-            let expected: f64 = group.clone().map(|j| self.prior[j] * square(j)).sum();
+            let away = |j: usize| solution.point[j] - mean[j];
+            let square = |j: usize| away(j) * away(j) + solution.covariance[place(j, j)];
+            let expected: f64 = group.clone().map(|j| stated[j] * square(j)).sum();
             let factor = share * (group.len() as f64 + PRIOR_COUNT) / (expected + PRIOR_COUNT);
             fitted[group].iter_mut().for_each(|p| *p *= factor.max(1.0));
         }
@@ -195,7 +198,7 @@ impl LevelReadout<'_> {
         start: &[f64],
         draws: &[InputMoments],
     ) -> Option<(LevelPosterior, LevelPosterior)> {
-        let (stated, counted) = self.integrated(evidence, self.prior, start, draws)?;
+        let (stated, counted) = self.integrated(evidence, &self.prior.diagonal(), start, draws)?;
         let mut precision = self.fitted(&stated, 1.0);
         let mut solution = stated.clone();
         for _ in 1..FITTING {
@@ -245,6 +248,10 @@ mod tests {
 
     /// A readout of sums that are this large, with noise of this standard deviation and `rows` rows, on every kind of input.
     fn read(size: f64, deviation: f64, rows: f64) -> (LevelPosterior, LevelPosterior) {
+        read_under(&PriorTerm::about_zero(vec![1.0; 8]), size, deviation, rows)
+    }
+
+    fn read_under(prior: &PriorTerm, size: f64, deviation: f64, rows: f64) -> (LevelPosterior, LevelPosterior) {
         let design = InputDesign::new(2, vec![2], vec![3..6, 6..7]).unwrap();
         let wave = |k: usize| size * libm::sin(1.0 + 3.0 * k as f64);
         let waves = |count: usize| -> Vec<f64> { (0..count).map(wave).collect() };
@@ -252,7 +259,7 @@ mod tests {
         let summary = look.read(&waves(look.bound().length), deviation, rows).unwrap();
         let inputs = summary.centred();
         let belief = InputBelief::new(&summary, &inputs, &waves(packed(8)), deviation).unwrap();
-        let readout = LevelReadout { design: &design, inputs: &inputs, belief: &belief, prior: &[1.0; 8] };
+        let readout = LevelReadout { design: &design, inputs: &inputs, belief: &belief, prior };
         let (mut evidence, mut next) = (Evidence::default(), readout.start());
         for _ in 0..4 {
             evidence.add(&inputs, rows, &next.point, &waves(9), deviation).unwrap();
@@ -285,6 +292,26 @@ mod tests {
         for j in 0..8 {
             assert!(stated.mean[j].abs() < 1e-3, "{stated:?}");
             assert!((stated.covariance[place(j, j)] - 1.0).abs() < 1e-3, "{stated:?}");
+        }
+    }
+
+    /// The same of priors with means, and with correlations: what is served is what was stated.
+    #[test]
+    fn noise_without_end_leaves_a_stated_prior() {
+        let mean = vec![0.4, -0.2, 0.1, 0.3, 0.0, -0.5, 0.7, -1.5];
+        let alone = PriorTerm::independent(mean.clone(), vec![4.0, 9.0, 1.0, 2.0, 3.0, 0.5, 1.0, 0.25]).unwrap();
+        let entry = |i: usize, j: usize| if i == j { 2.0 + i as f64 } else { 0.3 * libm::cos((i + 2 * j) as f64) };
+        let packed = (0..8).flat_map(|i| (0..=i).map(move |j| entry(i, j))).collect();
+        let correlated = PriorTerm::correlated(mean, packed).unwrap();
+        for prior in [alone, correlated] {
+            let (served, _) = read_under(&prior, 0.0, 1e9, 100.0);
+            let covariance = prior.gaussian().unwrap().covariance();
+            for (found, stated) in served.mean.iter().zip(prior.mean()) {
+                assert!((found - stated).abs() < 1e-6, "{served:?}");
+            }
+            for (found, stated) in served.covariance.iter().zip(&covariance) {
+                assert!((found - stated).abs() < 1e-6 * (1.0 + stated.abs()), "{found} {stated}");
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 
 use super::belief::InputBelief;
 use super::moments::{Expectations, InputMoments};
+use crate::PriorTerm;
 use crate::linalg::{
     Eigen, cholesky, dot, inverse, packed, place, sandwich, solve_lower, solve_upper, symmetric_times,
 };
@@ -35,12 +36,19 @@ pub struct ReleasedLevel {
     pub noise: Vec<f64>,
 }
 
-/// P₀: precision of the prior N(0, diag(p)⁻¹) of the coefficients of x, for coefficients of z.
+/// The prior of the coefficients of x, for coefficients of z: P₀, and m₀.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PriorPrecision(Vec<f64>);
+pub struct PriorPrecision {
+    /// P₀, packed.
+    packed: Vec<f64>,
+    /// m₀.
+    mean: Vec<f64>,
+}
 
 impl PriorPrecision {
     /// θ_x = Tᵀθ_z, so P₀ = T diag(p) Tᵀ: diag(p) of the inputs, and p of the intercept times wwᵀ with w = (−m̂, 1).
+    ///
+    /// For a prior N(0, diag(p)⁻¹) of the coefficients of x.
     pub fn new(precision: &[f64], centre: &[f64]) -> Self {
         let (p, intercept) = (centre.len(), precision[centre.len()]);
         let w = |j: usize| if j < p { -centre[j] } else { 1.0 };
@@ -49,7 +57,33 @@ impl PriorPrecision {
             packed.extend((0..=i).map(|j| intercept * w(i) * w(j)));
         }
         (0..p).for_each(|j| packed[place(j, j)] += precision[j]);
-        Self(packed)
+        Self { packed, mean: vec![0.0; p + 1] }
+    }
+
+    /// The same for a stated prior N(m, P⁻¹) whose deviations are rescaled so that P has this diagonal; correlations and means
+    /// stay. With w as above and c = P's column of the intercept without its last entry, off-diagonal entries add
+    /// Pᵢⱼ + cᵢwⱼ + wᵢcⱼ, and the intercept of z is that of x plus m̂ᵀm.
+    pub fn stated(prior: &PriorTerm, precision: &[f64], centre: &[f64]) -> Self {
+        let mut centred = Self::new(precision, centre);
+        let (p, d) = (centre.len(), centre.len() + 1);
+        centred.mean.copy_from_slice(prior.mean());
+        centred.mean[p] += dot(centre, &prior.mean()[..p]);
+        let Some(full) = prior.off_diagonal() else { return centred };
+        let grown: Vec<f64> = precision.iter().zip(prior.diagonal()).map(|(to, from)| (to / from).sqrt()).collect();
+        let w = |j: usize| if j < p { -centre[j] } else { 1.0 };
+        let c = |j: usize| if j < p { full[place(p, j)] * grown[p] * grown[j] } else { 0.0 };
+        for i in 0..d {
+            for j in 0..=i {
+                let own = if i < p && i != j { full[place(i, j)] * grown[i] * grown[j] } else { 0.0 };
+                centred.packed[place(i, j)] += own + c(i) * w(j) + w(i) * c(j);
+            }
+        }
+        centred
+    }
+
+    /// θ − m₀.
+    fn away(&self, theta: &[f64]) -> Vec<f64> {
+        theta.iter().zip(&self.mean).map(|(t, m)| t - m).collect()
     }
 }
 
@@ -78,7 +112,7 @@ pub struct Solution {
     pub covariance: Vec<f64>,
 }
 
-/// Mode of ½θᵀP₀θ + ½‖t̄ − G(θ)‖²_A with A = (1.15 H + ν)⁻¹, and the inverse of P = P₀ + HAH there.
+/// Mode of ½(θ − m₀)ᵀP₀(θ − m₀) + ½‖t̄ − G(θ)‖²_A with A = (1.15 H + ν)⁻¹, and the inverse of P = P₀ + HAH there.
 ///
 /// 1/ν = Σ 1/n'_k and t̄ = ν Σ (u_k + G(θ_k))/n'_k by coordinate, where level k is charged with what is not known of the inputs:
 /// n'_k = n_k + h̄² n²V(θ − θ_k)² + η² D·mean((G(θ_k) − G(θ))²/D). V comes from `belief`; without one it is 0.
@@ -104,7 +138,7 @@ pub fn solve(
         noise = variance;
     }
     let told = sandwich(&slope, &spread(&slope, &noise, d)?, d);
-    let precision: Vec<f64> = prior.0.iter().zip(&told).map(|(a, b)| a + b).collect();
+    let precision: Vec<f64> = prior.packed.iter().zip(&told).map(|(a, b)| a + b).collect();
     let covariance = inverse(&cholesky(&precision, d)?, d);
     Some(Solution { point: here.theta, covariance })
 }
@@ -209,18 +243,19 @@ impl<'a> Objective<'a> {
     fn at(&self, here: &Iterate) -> (Vec<f64>, f64) {
         let missing: Vec<f64> = self.statistic.iter().zip(&here.score).map(|(t, g)| t - g).collect();
         let weighed = symmetric_times(&self.spread, &missing);
-        let shrunk = dot(&here.theta, &symmetric_times(&self.prior.0, &here.theta));
+        let away = self.prior.away(&here.theta);
+        let shrunk = dot(&away, &symmetric_times(&self.prior.packed, &away));
         let objective = 0.5 * shrunk + 0.5 * dot(&missing, &weighed);
         (weighed, objective)
     }
 
-    /// (P₀ + JAJ)⁻¹(HA(t̄ − G) − P₀θ).
+    /// (P₀ + JAJ)⁻¹(HA(t̄ − G) − P₀(θ − m₀)).
     fn step(&self, inputs: &InputMoments, here: &Iterate, weighed: &[f64]) -> Option<Vec<f64>> {
-        let pull = symmetric_times(&self.prior.0, &here.theta);
+        let pull = symmetric_times(&self.prior.packed, &self.prior.away(&here.theta));
         let mut step = symmetric_times(&here.at.slope(inputs), weighed);
         step.iter_mut().zip(&pull).for_each(|(g, p)| *g -= p);
         let square = here.at.bound() * here.at.bound();
-        let curvature: Vec<f64> = self.prior.0.iter().zip(&self.bound).map(|(p, b)| p + square * b).collect();
+        let curvature: Vec<f64> = self.prior.packed.iter().zip(&self.bound).map(|(p, b)| p + square * b).collect();
         let factor = cholesky(&curvature, inputs.width())?;
         solve_lower(&factor, &mut step);
         solve_upper(&factor, &mut step);

@@ -23,7 +23,7 @@ use crate::public::{Derived, PublicNumbers};
 use crate::regression::{MOST_INPUTS, SyntheticSearch};
 use crate::release::{Bound, Clipped, Numbers, OpeningRelease, Release, Releases};
 use crate::settings::{Batching, Covariance, Promise, Rounds};
-use crate::solve::RowSums;
+use crate::solve::{Problem, RowSums};
 use crate::{Intervals, RunError};
 use privacy::{Adjacency, Grain, NoiseMultiplier, PrivacyError, Shape, Unit};
 use serde::{Serialize, Serializer};
@@ -343,7 +343,7 @@ impl AlgorithmSettings for StatisticsSettings {
         let search = SyntheticSearch {
             rows: usize::try_from(parts.rows.iter().sum::<u64>()).unwrap_or(usize::MAX),
             inputs: problem.family.dimension(),
-            precision: -2.0 * problem.prior.0[problem.family.diagonal(0)],
+            precision: typical_precision(problem),
             noise_variance: problem.model.outcome_variance().unwrap_or(1.0),
             noise_multiplier: multiplier * times.sqrt(),
         };
@@ -357,5 +357,15 @@ impl AlgorithmSettings for StatisticsSettings {
             rows: parts.rows.to_vec(),
             thresholds: self.rule.thresholds(&search)?,
         }))
+    }
+}
+
+/// The precision of a coefficient that synthetic data are drawn with: that of all coefficients, or their mean where they differ.
+fn typical_precision(problem: &Problem) -> f64 {
+    let d = problem.family.dimension();
+    let of = |j: usize| -2.0 * problem.prior.0[problem.family.diagonal(j)];
+    match (1..d).all(|j| of(j) == of(0)) {
+        true => of(0),
+        false => (0..d).map(of).sum::<f64>() / d as f64,
     }
 }
