@@ -5,7 +5,7 @@
 
 use super::factor::{Pull, factor};
 use super::hand_over::hand_over;
-use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink};
+use super::{Model, ModelSettings, OpenedAnswers, OutcomeNeed, Point, Prediction, Scratch, Sink};
 use crate::describe::{Descriptor, Key, Limits, Offer, Otherwise, ValueKind};
 use crate::effects::EffectScale;
 use crate::{Family, Gaussian, Rows};
@@ -60,7 +60,7 @@ impl ModelSettings for LinearSettings {
     }
 
     /// One noisy sum of statistics, in units of the schema's scales; its intervals count the noise.
-    fn default_method(&self) -> Option<&'static str> {
+    fn default_method(&self, _: OpenedAnswers) -> Option<&'static str> {
         Some("algorithm = \"statistics\"\nstatistics = { deviations = \"known\" }")
     }
 

@@ -15,7 +15,7 @@ use super::hand_over::hand_over;
 use super::settings::{DRAWS, by_draws as draws_of, draws_value};
 use super::shift::shifts;
 use super::sigmoid::{expectations, with_softplus};
-use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink, Slopes};
+use super::{Model, ModelSettings, OpenedAnswers, OutcomeNeed, Point, Prediction, Scratch, Sink, Slopes};
 use crate::describe::{Descriptor, Key, Limits, Offer, Otherwise, ValueKind};
 use crate::effects::EffectScale;
 use crate::special::{exp_under, log_1p_of_unit, sigmoid};
@@ -133,7 +133,7 @@ impl ModelSettings for LogisticSettings {
     }
 
     /// Inference by levels: its intervals count the noise.
-    fn default_method(&self) -> Option<&'static str> {
+    fn default_method(&self, _: OpenedAnswers) -> Option<&'static str> {
         Some("algorithm = \"noise-aware-levels\"")
     }
 

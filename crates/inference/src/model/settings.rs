@@ -93,7 +93,7 @@ pub trait ModelSettings: fmt::Debug + Canonical + Send + Sync {
 
     /// The method of a study that names none, as the TOML of a `[[method]]` without name and privacy; none where a study has to
     /// choose. What it leaves out must have a default, or follow from public numbers.
-    fn default_method(&self) -> Option<&'static str> {
+    fn default_method(&self, _opened: OpenedAnswers) -> Option<&'static str> {
         None
     }
 
@@ -101,6 +101,15 @@ pub trait ModelSettings: fmt::Debug + Canonical + Send + Sync {
     fn has_inputs(&self) -> bool {
         true
     }
+}
+
+/// What a server opens of its sites' answers, which decides how much noise is in their sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenedAnswers {
+    /// Every site's own, noised by itself.
+    OfEachSite,
+    /// Only their sum, with the noise of one: there is an aggregator.
+    SumOnly,
 }
 
 /// The model of a study: a likelihood, an intercept or not, and the prior.

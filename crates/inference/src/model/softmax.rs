@@ -8,7 +8,7 @@
 //! - H = E[diag p − ppᵀ]: the curvature of a row's logits.
 
 use super::frame::frames;
-use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink, Slopes};
+use super::{Model, ModelSettings, OpenedAnswers, OutcomeNeed, Point, Prediction, Scratch, Sink, Slopes};
 use crate::data::Row;
 use crate::describe::{Descriptor, Limits, Offer};
 use crate::effects::EffectScale;
@@ -105,6 +105,16 @@ impl ModelSettings for SoftmaxSettings {
 
     fn effect_scale(&self) -> Option<EffectScale> {
         Some(EffectScale::OddsRatio)
+    }
+
+    /// Measured on digits and on made-up rows at ε = .3, 1 and 3, with settings derived from public numbers: where every site
+    /// noises its own answers, only DP optimisation stays above a constant answer on average; with an aggregator global VI is
+    /// best on digits, by far.
+    fn default_method(&self, opened: OpenedAnswers) -> Option<&'static str> {
+        Some(match opened {
+            OpenedAnswers::OfEachSite => "algorithm = \"pvi\"\nsolver = \"dp-optimisation\"",
+            OpenedAnswers::SumOnly => "algorithm = \"global-vi\"\nsolver = \"dp-optimisation\"",
+        })
     }
 
     fn outcome(&self) -> OutcomeNeed {
