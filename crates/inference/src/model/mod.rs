@@ -38,7 +38,7 @@
 
 mod credible;
 mod factor;
-mod frame;
+pub(crate) mod frame;
 mod generalised;
 mod hand_over;
 pub(crate) mod linear;

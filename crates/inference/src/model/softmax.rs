@@ -69,7 +69,7 @@ impl Expected {
 }
 
 /// Logits become probabilities.
-pub(super) fn softmax(a: &mut [f64]) {
+pub(crate) fn softmax(a: &mut [f64]) {
     let largest = a.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     a.iter_mut().for_each(|a| *a = exp(*a - largest));
     let sum: f64 = a.iter().sum();

@@ -281,8 +281,13 @@ impl CentredInputs {
         (row.dot_squared(&self.squares) + centred).max(0.0)
     }
 
+    /// ‖s∘z‖.
+    pub(super) fn row_norm(&self, row: &Row<'_>) -> f64 {
+        self.squared_norm(row).sqrt()
+    }
+
     /// Writes factor·(s∘z).
-    fn write(&self, row: &Row<'_>, factor: f64, into: &mut [f64]) {
+    pub(super) fn write(&self, row: &Row<'_>, factor: f64, into: &mut [f64]) {
         let centring = -factor * self.intercept(row);
         for ((value, m), s) in into.iter_mut().zip(&self.centre).zip(&self.scales) {
             *value = centring * m * s;

@@ -19,6 +19,7 @@
 //! Not supported: inputs without an intercept, a prior mean other than 0, outcomes other than 0 and 1, persons.
 
 mod belief;
+pub mod classes;
 mod design;
 mod gaps;
 mod looks;

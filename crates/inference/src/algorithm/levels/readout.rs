@@ -18,17 +18,17 @@ use serde::{Deserialize, Serialize};
 /// Draws of the inputs' covariance.
 pub const DRAWS: usize = 12;
 /// Steps of expectation maximisation for the fitted prior.
-const FITTING: usize = 6;
+pub(super) const FITTING: usize = 6;
 /// Rows that the stated prior counts for in the fit, for each group.
-const PRIOR_COUNT: f64 = 1.0;
+pub(super) const PRIOR_COUNT: f64 = 1.0;
 /// Share of the fitted factor that is used while levels are still asked.
-const CAUTIOUS: f64 = 0.5;
+pub(super) const CAUTIOUS: f64 = 0.5;
 /// Least mean weight of level 0.
 const LEAST_FIRST_WEIGHT: f64 = 0.25;
 /// Least noise of a level, so that exact sums can be read too.
 const LEAST_DEVIATION: f64 = 1e-9;
 /// How far a draw's mode may be from the centre, in standard deviations.
-const MOST_DEVIATIONS: f64 = 4.0;
+pub(super) const MOST_DEVIATIONS: f64 = 4.0;
 
 /// A released mean weight.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -63,14 +63,29 @@ impl Evidence {
     /// Takes in the sum that was released at `point`, coefficients of z, of n rows; each coordinate has noise of this
     /// standard deviation. None if the sum has another length or is not finite.
     pub fn add(&mut self, inputs: &CentredInputs, rows: f64, point: &[f64], sum: &[f64], deviation: f64) -> Option<()> {
-        let (d, clip) = (inputs.width(), inputs.clip(self.len()));
-        if sum.len() != d + 1 || point.len() != d || sum.iter().any(|v| !v.is_finite()) {
+        let clip = inputs.clip(self.len());
+        self.add_clipped(inputs, rows, point, sum, deviation, clip)
+    }
+
+    /// The same for scores that were clipped to this, of one or several contrasts one after the other.
+    pub fn add_clipped(
+        &mut self,
+        inputs: &CentredInputs,
+        rows: f64,
+        point: &[f64],
+        sum: &[f64],
+        deviation: f64,
+        clip: f64,
+    ) -> Option<()> {
+        let d = point.len();
+        if sum.len() != d + 1 || d == 0 || d % inputs.width() != 0 || sum.iter().any(|v| !v.is_finite()) {
             return None;
         }
         let (unit, deviation) = (WEIGHT * rows, deviation.max(LEAST_DEVIATION));
         let precision = (unit / deviation) * (unit / deviation);
         self.weights.push(MeanWeight { value: sum[d] / unit + 0.5, precision });
-        let units: Vec<f64> = inputs.scales().iter().map(|s| clip / (s * self.mean_weight())).collect();
+        let scales = inputs.scales().iter().cycle().take(d);
+        let units: Vec<f64> = scales.map(|s| clip / (s * self.mean_weight())).collect();
         let score = sum.iter().zip(&units).map(|(u, unit)| u * unit).collect();
         let noise = units.iter().map(|unit| (deviation * unit) * (deviation * unit)).collect();
         self.levels.push(ReleasedLevel { point: point.to_vec(), score, noise });
