@@ -138,7 +138,7 @@ impl ModelSettings for SoftmaxSettings {
 
 impl Model for Softmax {
     fn offers(&self) -> &'static [Offer] {
-        &[Offer::Gradients, Offer::GaussianPosterior]
+        &[Offer::ClassLogits, Offer::Gradients, Offer::GaussianPosterior]
     }
 
     fn parameters(&self, width: usize) -> usize {

@@ -78,7 +78,7 @@ impl Evidence {
         clip: f64,
     ) -> Option<()> {
         let d = point.len();
-        if sum.len() != d + 1 || d == 0 || d % inputs.width() != 0 || sum.iter().any(|v| !v.is_finite()) {
+        if sum.len() != d + 1 || d == 0 || !d.is_multiple_of(inputs.width()) || sum.iter().any(|v| !v.is_finite()) {
             return None;
         }
         let (unit, deviation) = (WEIGHT * rows, deviation.max(LEAST_DEVIATION));

@@ -18,6 +18,7 @@ mod cubature;
 mod moments;
 mod readout;
 mod row;
+mod settings;
 mod solve;
 
 pub use contrasts::Contrasts;
@@ -25,4 +26,6 @@ pub use cubature::NormalPoints;
 pub use moments::{ClassExpectations, ClassLogits, ClassMoments, ClassSlope};
 pub use readout::{ClassPosterior, ClassReadout};
 pub use row::{ClassPoint, ClassScratch, class_clip, class_level_bound};
+pub(crate) use settings::DESCRIPTOR;
+pub use settings::{ClassLevelsSettings, class_first_share};
 pub use solve::{ClassSolution, solve_classes};

@@ -8,6 +8,7 @@ use super::super::design::InputDesign;
 use super::super::looks::CentredInputs;
 use super::super::moments::InputMoments;
 use super::super::readout::{CAUTIOUS, Evidence, FITTING, MOST_DEVIATIONS, NextLevel, PRIOR_COUNT};
+use super::super::settings::ServedPrior;
 use super::super::solve::Effort;
 use super::moments::{ClassLogits, ClassMoments};
 use super::solve::{ClassSolution, contrast_prior, solve_classes};
@@ -106,10 +107,10 @@ impl ClassReadout<'_> {
         evidence: &Evidence,
         start: &[f64],
         draws: &[InputMoments],
-        fitted: bool,
+        prior: ServedPrior,
     ) -> Option<ClassPosterior> {
         let (mut point, mut covariance, mut counted) = self.integrated(evidence, self.prior, start, draws)?;
-        if fitted {
+        if prior == ServedPrior::Fitted {
             let mut precision = self.fitted(&point, &covariance, 1.0);
             for _ in 1..FITTING {
                 let solution = self.solved(evidence, &precision, &point)?;

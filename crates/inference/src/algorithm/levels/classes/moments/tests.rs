@@ -30,12 +30,8 @@ fn two_classes_are_a_logistic_model() {
     let root = 2_f64.sqrt();
     let single: Vec<f64> = contrasts.iter().map(|t| root * t).collect();
     let (at, one) = (moments.at(&contrasts).unwrap(), inputs.at(&single));
-    let expected: Vec<f64> = one
-        .score()
-        .iter()
-        .enumerate()
-        .map(|(j, g)| root * g - if j == 3 { 50.0 / root } else { 0.0 })
-        .collect();
+    let expected: Vec<f64> =
+        one.score().iter().enumerate().map(|(j, g)| root * g - if j == 3 { 50.0 / root } else { 0.0 }).collect();
     close("score", &moments.score(&at), &expected, 1e-6);
     let slope: Vec<f64> = one.slope(&inputs).iter().map(|h| 2.0 * h).collect();
     close("slope", &moments.slope(&at).packed(), &slope, 1e-3);
