@@ -143,10 +143,10 @@ pub use intervals::Intervals;
 pub use member::{ChargeAndGate, Member};
 pub use method::Method;
 pub use model::{
-    Exact, Expectation, GeneralisedLinear, Linear, LinearPredictor, LinearSettings, Logistic, LogisticSettings,
-    MODEL_KEYS, Mixture, MixtureSettings, Model, ModelSettings, Network, NetworkSettings, OutcomeNeed, Output, Pass,
-    Point, Prediction, Predictive, Pull, ResponseDistribution, Scratch, Sink, Slopes, Softmax, SoftmaxSettings,
-    StudyModel, Support, credible, holding, restored, stored,
+    DefaultSetting, Exact, Expectation, GeneralisedLinear, Linear, LinearPredictor, LinearSettings, Logistic,
+    LogisticSettings, MODEL_KEYS, Mixture, MixtureSettings, Model, ModelSettings, Network, NetworkSettings,
+    OpenedAnswers, OutcomeNeed, Output, Pass, Point, Prediction, Predictive, Pull, ResponseDistribution, Scratch, Sink,
+    Slopes, Softmax, SoftmaxSettings, StudyModel, Support, credible, holding, restored, stored,
 };
 pub use optimiser::{Descent, OptimiserState, kl_gradient};
 pub use prior::{

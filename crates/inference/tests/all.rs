@@ -18,6 +18,7 @@ mod global_vi_at_clients;
 mod histogram;
 mod laws;
 mod levels;
+mod levels_classes;
 mod levels_coverage;
 mod lying_descriptions;
 mod mutants;

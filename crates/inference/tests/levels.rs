@@ -60,7 +60,7 @@ impl Problem {
         let summary = FirstLook::new(&design, Adjacency::Substitute).read(&first, deviation, rows).unwrap();
         let inputs = summary.centred();
         let (second, deviation) = sum("second");
-        let belief = InputBelief::new(&summary, &inputs, &second, deviation).unwrap();
+        let belief = InputBelief::unweighted(&summary, &inputs, &second, deviation).unwrap();
         let precisions = vec![given["prior"].as_f64().unwrap(); design.width()];
         let prior = PriorTerm::independent(vec![0.0; design.width()], precisions).unwrap();
         Self { given: given.clone(), design, rows, summary, inputs, belief, prior }

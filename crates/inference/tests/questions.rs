@@ -119,7 +119,9 @@ fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)
             ]);
         }
         "noise-aware" => all.extend(wrong_noise_aware(method, right)),
-        "noise-aware-levels" => all.extend(wrong_levels()),
+        "noise-aware-levels" => all.extend(wrong_levels(5)),
+        // Two contrasts of three classes.
+        "noise-aware-classes" => all.extend(wrong_levels(10)),
         "chain" => all.extend(wrong_steps(right)),
         _ => {
             let (mean, deviation): (Vec<f64>, Vec<f64>) = postcard::from_bytes(right).unwrap();
@@ -140,8 +142,8 @@ fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)
     all
 }
 
-/// Looks and levels that are never asked, of four inputs and an intercept.
-fn wrong_levels() -> Vec<(&'static str, Vec<u8>)> {
+/// Looks and levels that are never asked, of four inputs and an intercept, with so many scores.
+fn wrong_levels(scores: usize) -> Vec<(&'static str, Vec<u8>)> {
     let right = || AskedInputs { centre: vec![0.0; 4], scales: vec![1.0; 5], norm: 1.0 };
     let look = |inputs: AskedInputs| postcard::to_allocvec(&LevelsQuestion::SecondLook(inputs)).unwrap();
     let level = |level: u8, theta: Vec<f64>| {
@@ -152,9 +154,9 @@ fn wrong_levels() -> Vec<(&'static str, Vec<u8>)> {
         ("a centre that is not a number", look(AskedInputs { centre: with(&[0.0; 4], 1, f64::NAN), ..right() })),
         ("a scale of 0", look(AskedInputs { scales: with(&[1.0; 5], 4, 0.0), ..right() })),
         ("an infinite norm", look(AskedInputs { norm: f64::INFINITY, ..right() })),
-        ("a level too many", level(11, vec![0.0; 5])),
-        ("a point too short", level(0, vec![0.0; 4])),
-        ("an infinite point", level(3, with(&[0.0; 5], 0, f64::INFINITY))),
+        ("a level too many", level(11, vec![0.0; scores])),
+        ("a point too short", level(0, vec![0.0; scores - 1])),
+        ("an infinite point", level(3, with(&vec![0.0; scores], 0, f64::INFINITY))),
     ]
 }
 

@@ -67,7 +67,9 @@ impl ExpectedIntervals {
         sites: &Sites,
         schema: Option<&Schema>,
     ) -> Result<Option<Self>, StudyError> {
-        let (Some(schema), Some(promise), true) = (schema, &method.promise, sites.basis.has_rows()) else {
+        // What is known of single coefficients is not counted, so that nothing is forecast with it.
+        let plain = study.model.prior.coefficients.is_empty() && study.model.prior.earlier.is_none();
+        let (Some(schema), Some(promise), true) = (schema, &method.promise, sites.basis.has_rows() && plain) else {
             return Ok(None);
         };
         let Ok(layout) = schema.layout(study.model.intercept) else { return Ok(None) };
@@ -90,7 +92,7 @@ impl ExpectedIntervals {
                 method,
                 promise: &promise,
                 public: &public,
-                prior_precision: study.model.prior_precision,
+                prior_precision: study.model.prior.precision,
                 coefficients: stated.as_deref(),
             })?;
             let unit = outcome_unit(schema);

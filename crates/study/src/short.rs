@@ -11,7 +11,7 @@ use inference::describe::{Key, Otherwise, ValueKind};
 use inference::method::NO_PRIVACY;
 use inference::public::{Derived, PublicNumbers, delta_below};
 use inference::settings::{DeltaRule, PRIVACY_KEYS};
-use inference::{Method, StudyModel};
+use inference::{DefaultSetting, Method, OpenedAnswers, StudyModel};
 use privacy::{Adjacency, Unit};
 use std::path::Path;
 use toml::{Table, Value};
@@ -99,7 +99,13 @@ fn default_of(model: &StudyModel, privacy: Option<&Table>, source: &StudyText<'_
         Some("client") => Unit::Client,
         _ => Unit::Example,
     };
-    let own = model.settings.default_method(unit).and_then(|text| text.parse::<Table>().ok());
+    let aggregator = privacy.and_then(|privacy| privacy.get("aggregator")).and_then(Value::as_str);
+    let opened = match aggregator {
+        None | Some("none") => OpenedAnswers::OfEachSite,
+        Some(_) => OpenedAnswers::SumOnly,
+    };
+    let own =
+        model.settings.default_method(DefaultSetting { unit, opened }).and_then(|text| text.parse::<Table>().ok());
     let Some(mut own) = own else {
         let message = format!("a {kind} model has no default method");
         let hint = "add a [[method]] with an algorithm of your choice; [privacy] is then its default promise";

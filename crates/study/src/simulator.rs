@@ -48,6 +48,8 @@ pub(crate) struct Simulator {
     encoded_scores: bool,
     /// The farthest encoded value by the schema's bounds.
     reach: Option<(String, f64)>,
+    /// Levels of the outcome by the schema; none where it is a number.
+    classes: Option<usize>,
     costs: Arc<Costs>,
     dealt: DealtOnce<Federation>,
     fits: Arc<Fits>,
@@ -104,6 +106,7 @@ impl Simulator {
             unit: if encoded_scores { 1.0 } else { scale_of(&source.schema).1 },
             encoded_scores,
             reach: Some(source.schema.reach()).filter(|(_, reach)| reach.is_finite()).map(|(c, r)| (c.to_owned(), r)),
+            classes: source.schema.classes(),
             first_seed,
             costs: costs.clone(),
             dealt: DealtOnce::new(),
@@ -192,7 +195,7 @@ impl Engine for Simulator {
         let federation = self.federation(self.first_seed)?;
         let rows = federation.sites.iter().map(|site| site.shard.len() as u64).collect();
         let public = PublicNumbers::new(rows, RowCounts::Counted, self.table.rows.layout().clone());
-        Ok(PublicNumbers { reach: self.reach.clone(), ..public })
+        Ok(PublicNumbers { reach: self.reach.clone(), classes: self.classes, ..public })
     }
 
     fn costs(&self) -> Arc<Costs> {

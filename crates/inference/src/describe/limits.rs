@@ -31,6 +31,8 @@ pub enum Offer {
     LinearPredictor,
     /// The outcome is 0 or 1 and its log-odds are xᵀθ.
     LogisticLink,
+    /// The outcome is one of K classes, whose logits are xᵀθₖ.
+    ClassLogits,
     /// Gradients of a batch are taken at one draw of the parameters.
     OneDrawPerBatch,
     /// Every parameter is a real number, so that there are gradients.
@@ -46,6 +48,7 @@ impl Offer {
             Self::GaussianLikelihood => "a Gaussian likelihood (linear models do)",
             Self::LinearPredictor => "a likelihood of xᵀθ (linear and logistic models do)",
             Self::LogisticLink => "log-odds xᵀθ of an outcome with two levels (logistic models do)",
+            Self::ClassLogits => "logits xᵀθ of every level of an outcome (softmax models do)",
             Self::OneDrawPerBatch => "one draw of its parameters for a batch (networks do)",
             Self::Gradients => "real parameters, which have gradients",
             Self::GaussianPosterior => "a posterior with one mode (a mixture's has two)",

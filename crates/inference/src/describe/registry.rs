@@ -186,6 +186,7 @@ impl Registry {
                 Entry::Algorithm(&pvi::DESCRIPTOR),
                 Entry::Algorithm(&noise_aware::DESCRIPTOR),
                 Entry::Algorithm(&levels::DESCRIPTOR),
+                Entry::Algorithm(&levels::classes::DESCRIPTOR),
                 Entry::Algorithm(&statistics::DESCRIPTOR),
                 Entry::Algorithm(&chain::DESCRIPTOR),
                 Entry::Algorithm(&committee::DESCRIPTOR),

@@ -11,7 +11,7 @@ use rand_core::SeedableRng;
 /// terms cancel makes one frame of 20 vectors as good as about 100 independent ones: for E softmax of ten logits of
 /// variance 1 the largest error was 0.010 on average, against 0.013 with 64 draws in opposite pairs, 0.033 by the probit
 /// formula, and 0.015 by the 20 points of third-degree cubature (0.021, 0.030, 0.052, 0.045 at variance 4).
-pub(super) fn frames(d: usize, count: usize, seed: u64, into: &mut Vec<f64>) {
+pub(crate) fn frames(d: usize, count: usize, seed: u64, into: &mut Vec<f64>) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let per_frame = 2 * d * d;
     into.clear();

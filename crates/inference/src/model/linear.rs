@@ -5,7 +5,7 @@
 
 use super::factor::{Pull, factor};
 use super::hand_over::hand_over;
-use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink};
+use super::{DefaultSetting, Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink};
 use crate::describe::{Descriptor, Key, Limits, Offer, Otherwise, ValueKind};
 use crate::effects::EffectScale;
 use crate::{Family, Gaussian, Rows};
@@ -61,8 +61,8 @@ impl ModelSettings for LinearSettings {
 
     /// One noisy sum of statistics, in units of the schema's scales; its intervals count the noise. That reading needs the number
     /// of rows, which is private where persons are protected: noise-aware PVI takes its place.
-    fn default_method(&self, unit: Unit) -> Option<&'static str> {
-        Some(match unit {
+    fn default_method(&self, of: DefaultSetting) -> Option<&'static str> {
+        Some(match of.unit {
             Unit::Person => "algorithm = \"noise-aware\"",
             Unit::Example | Unit::Client => "algorithm = \"statistics\"\nstatistics = { deviations = \"known\" }",
         })

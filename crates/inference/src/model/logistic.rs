@@ -15,13 +15,13 @@ use super::hand_over::hand_over;
 use super::settings::{DRAWS, by_draws as draws_of, draws_value};
 use super::shift::shifts;
 use super::sigmoid::{expectations, with_softplus};
-use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink, Slopes};
+use super::{DefaultSetting, Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink, Slopes};
 use crate::describe::{Descriptor, Key, Limits, Offer, Otherwise, ValueKind};
 use crate::effects::EffectScale;
 use crate::special::{exp_under, log_1p_of_unit, sigmoid};
 use crate::{Family, Gaussian, Row, Rows};
 use chacha20::ChaCha8Rng;
-use privacy::{PrivacyError, Unit};
+use privacy::PrivacyError;
 use rand_core::SeedableRng;
 use serde::Serialize;
 use std::f64::consts::PI;
@@ -133,7 +133,7 @@ impl ModelSettings for LogisticSettings {
     }
 
     /// Inference by levels: its intervals count the noise, of rows and of persons.
-    fn default_method(&self, _: Unit) -> Option<&'static str> {
+    fn default_method(&self, _: DefaultSetting) -> Option<&'static str> {
         Some("algorithm = \"noise-aware-levels\"")
     }
 

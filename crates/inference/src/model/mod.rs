@@ -38,7 +38,7 @@
 
 mod credible;
 mod factor;
-mod frame;
+pub(crate) mod frame;
 mod generalised;
 mod hand_over;
 pub(crate) mod linear;
@@ -62,7 +62,9 @@ pub use mixture::{Mixture, MixtureSettings};
 pub use network::{Network, NetworkSettings, Output};
 pub use pass::Pass;
 pub use quadrature::Exact;
-pub use settings::{MODEL_KEYS, ModelSettings, OutcomeNeed, StudyModel, restored, stored};
+pub use settings::{
+    DefaultSetting, MODEL_KEYS, ModelSettings, OpenedAnswers, OutcomeNeed, StudyModel, restored, stored,
+};
 pub(crate) use shift::{seed_of, shifts};
 pub use softmax::{Softmax, SoftmaxSettings};
 pub use support::Support;

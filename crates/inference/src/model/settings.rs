@@ -93,9 +93,9 @@ pub trait ModelSettings: fmt::Debug + Canonical + Send + Sync {
         None
     }
 
-    /// The method of a study that names none and protects this unit, as the TOML of a `[[method]]` without name and privacy; none
+    /// The method of a study that names none and promises this, as the TOML of a `[[method]]` without name and privacy; none
     /// where a study has to choose. What it leaves out must have a default, or follow from public numbers.
-    fn default_method(&self, _unit: Unit) -> Option<&'static str> {
+    fn default_method(&self, _of: DefaultSetting) -> Option<&'static str> {
         None
     }
 
@@ -103,6 +103,24 @@ pub trait ModelSettings: fmt::Debug + Canonical + Send + Sync {
     fn has_inputs(&self) -> bool {
         true
     }
+}
+
+/// What a server opens of its sites' answers, which decides how much noise is in their sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenedAnswers {
+    /// Every site's own, noised by itself.
+    OfEachSite,
+    /// Only their sum, with the noise of one: there is an aggregator.
+    SumOnly,
+}
+
+/// What a study promises, as far as a model's default method depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DefaultSetting {
+    /// Who is protected.
+    pub unit: Unit,
+    /// What is opened.
+    pub opened: OpenedAnswers,
 }
 
 /// The model of a study: a likelihood, an intercept or not, and the prior.

@@ -8,7 +8,9 @@
 //! - H = E[diag p − ppᵀ]: the curvature of a row's logits.
 
 use super::frame::frames;
-use super::{Model, ModelSettings, OutcomeNeed, Point, Prediction, Scratch, Sink, Slopes};
+use super::{
+    DefaultSetting, Model, ModelSettings, OpenedAnswers, OutcomeNeed, Point, Prediction, Scratch, Sink, Slopes,
+};
 use crate::data::Row;
 use crate::describe::{Descriptor, Limits, Offer};
 use crate::effects::EffectScale;
@@ -69,7 +71,7 @@ impl Expected {
 }
 
 /// Logits become probabilities.
-pub(super) fn softmax(a: &mut [f64]) {
+pub(crate) fn softmax(a: &mut [f64]) {
     let largest = a.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     a.iter_mut().for_each(|a| *a = exp(*a - largest));
     let sum: f64 = a.iter().sum();
@@ -107,6 +109,16 @@ impl ModelSettings for SoftmaxSettings {
         Some(EffectScale::OddsRatio)
     }
 
+    /// Measured on digits and on made-up rows at ε = .3, 1 and 3, with settings derived from public numbers: where every site
+    /// noises its own answers, only DP optimisation stays above a constant answer on average; with an aggregator global VI is
+    /// best on digits, by far.
+    fn default_method(&self, of: DefaultSetting) -> Option<&'static str> {
+        Some(match of.opened {
+            OpenedAnswers::OfEachSite => "algorithm = \"pvi\"\nsolver = \"dp-optimisation\"",
+            OpenedAnswers::SumOnly => "algorithm = \"global-vi\"\nsolver = \"dp-optimisation\"",
+        })
+    }
+
     fn outcome(&self) -> OutcomeNeed {
         OutcomeNeed::Levels
     }
@@ -128,7 +140,7 @@ impl ModelSettings for SoftmaxSettings {
 
 impl Model for Softmax {
     fn offers(&self) -> &'static [Offer] {
-        &[Offer::Gradients, Offer::GaussianPosterior]
+        &[Offer::ClassLogits, Offer::Gradients, Offer::GaussianPosterior]
     }
 
     fn parameters(&self, width: usize) -> usize {

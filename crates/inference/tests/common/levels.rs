@@ -57,7 +57,7 @@ pub(crate) struct Study {
 }
 
 /// μ of Gaussian differential privacy with which ε holds at δ: bisection of its equation (Dong, Roth and Su 2022, Corollary 2.13).
-fn gaussian_mu(epsilon: f64) -> f64 {
+pub(crate) fn gaussian_mu(epsilon: f64) -> f64 {
     let below = |x: f64| 0.5 * libm::erfc(-x / SQRT_2);
     let delta = |mu: f64| below(0.5 * mu - epsilon / mu) - libm::exp(epsilon) * below(-0.5 * mu - epsilon / mu);
     let (mut low, mut high) = (1e-4, 20.0);
@@ -160,12 +160,12 @@ impl Made {
 }
 
 /// Sums over rows with noise.
-struct Releasing<'a> {
-    rows: &'a Rows,
+pub(crate) struct Releasing<'a> {
+    pub(crate) rows: &'a Rows,
     /// Noise of a release that has sensitivity 1 and the whole budget.
-    deviation: f64,
-    plan: LevelPlan,
-    noise: Noise,
+    pub(crate) deviation: f64,
+    pub(crate) plan: LevelPlan,
+    pub(crate) noise: Noise,
 }
 
 /// What was released, read.
@@ -180,7 +180,12 @@ pub(crate) struct Fitted {
 
 impl Releasing<'_> {
     /// A sum over rows with noise, and the standard deviation of the noise.
-    fn release(&mut self, bound: SumBound, share: f64, mut add: impl FnMut(&Row<'_>, &mut [f64])) -> (Vec<f64>, f64) {
+    pub(crate) fn release(
+        &mut self,
+        bound: SumBound,
+        share: f64,
+        mut add: impl FnMut(&Row<'_>, &mut [f64]),
+    ) -> (Vec<f64>, f64) {
         let mut sum = vec![0.0; bound.length];
         self.rows.iter().for_each(|row| add(&row, &mut sum));
         let deviation = bound.sensitivity(Adjacency::Substitute) * self.deviation / share.sqrt();
@@ -188,7 +193,7 @@ impl Releasing<'_> {
         (sum, deviation)
     }
 
-    fn belief(&mut self, design: &InputDesign) -> (CentredInputs, InputBelief) {
+    pub(crate) fn belief(&mut self, design: &InputDesign) -> (CentredInputs, InputBelief) {
         let look = FirstLook::new(design, Adjacency::Substitute);
         let mut entries = SparseEntries::default();
         let (sum, deviation) = self.release(look.bound(), self.plan.first_look, |row, sum| {
@@ -227,7 +232,7 @@ impl Releasing<'_> {
         let precisions = vec![4.0; design.width()];
         let prior = PriorTerm::independent(vec![0.0; design.width()], precisions).unwrap();
         let next = NextLevel { point: vec![0.0; design.width()], precision: prior.diagonal() };
-        let mut fitted = Fitted { design, inputs, belief, evidence: Evidence::default(), next, prior };
+        let mut fitted = Fitted { design, inputs, belief, evidence: Evidence::of_shortened_rows(), next, prior };
         for level in 0..LEVELS {
             let (sum, deviation) = self.level(&fitted.design, &fitted.inputs, &fitted.next.point, level);
             let (rows, point) = (self.rows.len() as f64, &fitted.next.point);

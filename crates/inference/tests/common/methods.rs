@@ -9,6 +9,7 @@ use inference::Method;
 use inference::algorithm::chain::{
     BarkerSampler, ChainSettings, HamiltonianSampler, LangevinSampler, PenaltySampler, Start, TestNoise,
 };
+use inference::algorithm::levels::classes::ClassLevelsSettings;
 use inference::algorithm::levels::{LevelsSettings, ServedPrior};
 use inference::algorithm::statistics::StatisticsReading;
 use inference::algorithm::statistics::rule::{Deviations, InputPerturbation, PlainProducts, Projected, RowNorm};
@@ -62,13 +63,21 @@ fn nodes(clip: f64) -> Promise {
     promise(clip, secure(SecureNoise::Nodes, 0, 1))
 }
 
-/// Levels at every gate, under both relations, of rows and of persons.
+/// Levels at every gate, under both relations, of rows and of persons; of two outcomes and of classes.
 fn level_methods() -> Vec<Method> {
+    let levels = |prior, promise: &Promise| LevelsSettings { first_share: 0.2, prior, adjacency: promise.adjacency };
     let of = |name, prior, promise: Promise| {
-        let settings = LevelsSettings { first_share: 0.2, prior, adjacency: promise.adjacency };
+        method(name, levels(prior, &promise), Schedule::Synchronous, Promise { clip: None, ..promise })
+    };
+    let classes = |name, prior, promise: Promise| {
+        let settings = ClassLevelsSettings { levels: levels(prior, &promise), classes: 3 };
         method(name, settings, Schedule::Synchronous, Promise { clip: None, ..promise })
     };
     vec![
+        classes("softmax, levels", ServedPrior::Stated, nobody(1.0)),
+        classes("softmax, levels, curator, fitted prior", ServedPrior::Fitted, curator(1.0)),
+        classes("softmax, levels, add-remove", ServedPrior::Stated, add_remove(nobody(1.0))),
+        classes("softmax, levels, secure sum", ServedPrior::Stated, nodes(1.0)),
         of("levels", ServedPrior::Stated, nobody(1.0)),
         of("levels, curator, fitted prior", ServedPrior::Fitted, curator(1.0)),
         of("levels, add-remove", ServedPrior::Stated, add_remove(nobody(1.0))),

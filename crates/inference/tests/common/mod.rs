@@ -1,6 +1,7 @@
 //! Small federations and one method of each kind, for the laws that all of them inherit.
 #![allow(dead_code)] // each test file uses its own part
 
+pub(crate) mod class_levels;
 pub(crate) mod levels;
 mod methods;
 pub(crate) mod redescribed;

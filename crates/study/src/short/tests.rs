@@ -110,6 +110,19 @@ fn delta_follows_from_public_numbers_only() {
     assert_eq!(deltas(&read(&clients), &[1_000_000]), [fixed(1e-5)]);
 }
 
+/// The default of a softmax model depends on what is opened.
+#[test]
+fn softmax_models_have_a_default_with_and_without_an_aggregator() {
+    for (aggregator, algorithm) in
+        [("", "pvi"), ("aggregator = 'none'", "pvi"), ("aggregator = 'curator'", "global-vi")]
+    {
+        let text = short(&format!("[privacy]\nepsilon = 1.0\n{aggregator}")).replace("'logistic'", "'softmax'");
+        let study = read(&text);
+        assert_eq!(study.methods.len(), 1);
+        assert_eq!(study.methods[0].algorithm.descriptor().name, algorithm, "{aggregator}");
+    }
+}
+
 #[test]
 fn every_mistake_is_told_at_its_line_with_what_to_write() {
     let sound = short("[privacy]\nepsilon = 1.0");

@@ -7,6 +7,7 @@
 
 use super::looks::{CentredInputs, InputSummary, LEAST_VARIANCE, SQUARES_VARIANCE};
 use super::moments::InputMoments;
+use super::weights::{RowWeights, first_look_shares, scaled};
 use crate::draws::standard_normals;
 use crate::linalg::{Eigen, packed, place, sandwich, symmetric_times};
 use chacha20::ChaCha8Rng;
@@ -25,6 +26,12 @@ const WEIGHT_NOISE: f64 = 0.01;
 /// Least share of the rows' weights in the second look, in units of the square of its radius, (.7)².
 const LEAST_WEIGHT: f64 = 0.3 * 0.49;
 
+/// How far draws are spread, as a share of the entries' standard deviations: levels say something of the covariance too, which
+/// the looks' belief does not count. Found on made-up designs (`docs/maths/levels.md`).
+const DRAWN: f64 = 0.5;
+/// How often what shortening rows does is worked out anew.
+const CORRECTIONS: usize = 4;
+
 /// Least noise of a look, so that exact sums can be read too.
 const LEAST_NOISE: f64 = 1e-30;
 
@@ -42,38 +49,35 @@ pub struct InputBelief {
     variance: Vec<f64>,
     /// τ².
     tau: f64,
+    /// What a level's weights do to a covariance, as roots in units of s∘z, and these units.
+    level: Option<(Vec<f64>, Vec<f64>)>,
 }
 
 impl InputBelief {
-    /// From the first look and the sum of the second, whose coordinates have noise of this standard deviation. None if the sum has
-    /// another length or is not finite.
+    /// From the first look and the sum of the second, whose coordinates have noise of this standard deviation, with what
+    /// shortening rows does to either undone and what it does to levels done. None if the sum has another length or is not finite.
     pub fn new(summary: &InputSummary, inputs: &CentredInputs, sum: &[f64], deviation: f64) -> Option<Self> {
-        let (p, d) = (summary.centre.len(), inputs.width());
-        if sum.len() != packed(d) || sum.iter().any(|v| !v.is_finite()) {
-            return None;
+        let seen = SeenMoments::of(summary, inputs, sum, deviation)?;
+        let mut belief = seen.believed(summary)?;
+        for _ in 0..CORRECTIONS {
+            let weights = RowWeights::of(inputs, &belief.covariance)?;
+            let numbers = summary.design.numbers();
+            belief = seen.undone(&weights, &first_look_shares(&belief.covariance, numbers)).believed(summary)?;
         }
-        let look = SecondLook::of(summary.rows, inputs, sum, deviation);
-        let (variances, left) = number_variances(summary, &look);
-        let groups = summary.design.groups();
-        let within = within_blocks(summary, &variances);
-        let scale: Vec<f64> = (0..p).map(|j| within[place(j, j)].max(LEAST_CORRELATED).sqrt()).collect();
-        let crossing = || pairs(p).filter(|(i, j)| groups[*i] != groups[*j]);
-        let correlation = |i: usize, j: usize| {
-            let unit = scale[i] * scale[j];
-            (look.entry(i, j) / unit, look.noise(i, j) / (unit * unit))
-        };
-        let tau = cross_block_variance(crossing().map(|(i, j)| correlation(i, j)));
-        let (mut covariance, mut variance) = (within.clone(), vec![0.0; packed(p)]);
-        for (i, j) in crossing() {
-            let ((seen, noise), unit) = (correlation(i, j), scale[i] * scale[j]);
-            covariance[place(i, j)] = (tau / (tau + noise) * seen).clamp(-1.0, 1.0) * unit;
-            variance[place(i, j)] = tau * noise / (tau + noise) * unit * unit;
-        }
-        left.iter().enumerate().for_each(|(j, left)| variance[place(j, j)] = *left);
-        let (root, inverse_root) = roots(&within, &groups)?;
-        let mut belief = Self { rows: summary.rows, inputs: p, root, inverse_root, covariance, variance, tau };
-        belief.covariance = belief.floored(&belief.covariance)?;
+        let scales = inputs.scales()[..belief.inputs].to_vec();
+        belief.level = Some((RowWeights::of(inputs, &belief.covariance)?.level(), scales));
         Some(belief)
+    }
+
+    /// The same, as if no row had been shortened.
+    pub fn unweighted(summary: &InputSummary, inputs: &CentredInputs, sum: &[f64], deviation: f64) -> Option<Self> {
+        SeenMoments::of(summary, inputs, sum, deviation)?.believed(summary)
+    }
+
+    /// The covariance that rows with a level's weights have.
+    fn at_levels(&self, covariance: Vec<f64>) -> Vec<f64> {
+        let Some((roots, scales)) = &self.level else { return covariance };
+        scaled(&sandwich(roots, &scaled(&covariance, scales, 1.0), self.inputs), scales, -1.0)
     }
 
     /// B^½ F(B^(−½) A B^(−½)) B^½, where F raises eigenvalues to the floor.
@@ -100,7 +104,7 @@ impl InputBelief {
 
     /// n rows of inputs with covariance C.
     pub fn mean(&self) -> InputMoments {
-        InputMoments::new(self.rows, self.covariance.clone(), self.inputs)
+        InputMoments::new(self.rows, self.at_levels(self.covariance.clone()), self.inputs)
     }
 
     /// How many normal numbers a draw takes: p(p + 1)/2.
@@ -112,7 +116,7 @@ impl InputBelief {
     pub fn draw(&self, normals: &[f64]) -> Option<InputMoments> {
         let moved = self.covariance.iter().zip(&self.variance).zip(normals);
         let moved: Vec<f64> = moved.map(|((c, v), g)| c + v.sqrt() * g).collect();
-        Some(InputMoments::new(self.rows, self.floored(&moved)?, self.inputs))
+        Some(InputMoments::new(self.rows, self.at_levels(self.floored(&moved)?), self.inputs))
     }
 
     /// Draws by a generator with this seed, which is a digest of releases: draws are post-processing. Fewer where a draw has no
@@ -121,6 +125,7 @@ impl InputBelief {
         let (mut rng, mut normals) = (ChaCha8Rng::from_seed(seed), vec![0.0; self.draw_length()]);
         let mut next = || {
             standard_normals(&mut rng, &mut normals);
+            normals.iter_mut().for_each(|g| *g *= DRAWN);
             self.draw(&normals)
         };
         (0..count).filter_map(|_| next()).collect()
@@ -140,49 +145,89 @@ fn pairs(d: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..d).flat_map(|i| (0..=i).map(move |j| (i, j)))
 }
 
-/// Second moments of (x − m̂, 1), from the released sum.
-struct SecondLook<'a> {
-    sum: &'a [f64],
-    scales: &'a [f64],
-    /// What a unit of the sum is in a mean.
-    unit: f64,
-    deviation: f64,
+/// Second moments of x − m̂ as they were released, with the variance of the noise in each, packed.
+#[derive(Clone)]
+struct SeenMoments<'a> {
+    inputs: &'a CentredInputs,
+    /// Mean squares of the numbers by the first look.
+    squares: Vec<f64>,
+    squares_noise: Vec<f64>,
+    entries: Vec<f64>,
+    noise: Vec<f64>,
 }
 
-impl<'a> SecondLook<'a> {
-    /// Rows that were shortened weigh less. The intercept's entry is the sum of the weights: means are taken by it.
-    fn of(rows: f64, inputs: &'a CentredInputs, sum: &'a [f64], deviation: f64) -> Self {
+impl<'a> SeenMoments<'a> {
+    /// Rows that were shortened weigh less. The intercept's entry is the sum of the weights: means are taken by it. Entries off the
+    /// diagonal were sent times √2.
+    fn of(summary: &InputSummary, inputs: &'a CentredInputs, sum: &[f64], deviation: f64) -> Option<Self> {
         let (scales, last) = (inputs.scales(), inputs.width() - 1);
+        if sum.len() != packed(inputs.width()) || sum.iter().any(|v| !v.is_finite()) {
+            return None;
+        }
         let square = inputs.second_radius() * inputs.second_radius();
         let weights = sum[place(last, last)] * square / (scales[last] * scales[last]);
-        let unit = square / weights.clamp(LEAST_WEIGHT * rows, rows);
-        Self { sum, scales, unit, deviation }
+        let unit = square / weights.clamp(LEAST_WEIGHT * summary.rows, summary.rows);
+        let sent = |i: usize, j: usize| if i == j { 1.0 } else { std::f64::consts::SQRT_2 };
+        let per = |(i, j): (usize, usize)| unit / (sent(i, j) * scales[i] * scales[j]);
+        let entries = pairs(last).map(|(i, j)| sum[place(i, j)] * per((i, j))).collect();
+        let noise = pairs(last).map(|at| (deviation * per(at)) * (deviation * per(at))).collect();
+        let squares_noise = vec![summary.noise; summary.variances.len()];
+        Some(Self { inputs, squares: summary.variances.clone(), squares_noise, entries, noise })
     }
 
-    /// Mean of zᵢzⱼ, j ≤ i. Entries off the diagonal were sent times √2.
-    fn entry(&self, i: usize, j: usize) -> f64 {
-        let sent = if i == j { 1.0 } else { std::f64::consts::SQRT_2 };
-        self.sum[place(i, j)] * self.unit / (sent * self.scales[i] * self.scales[j])
+    /// With the weights of both looks undone.
+    fn undone(&self, weights: &RowWeights<'_>, shares: &[f64]) -> Self {
+        let p = self.inputs.width() - 1;
+        let (scales, roots) = (&self.inputs.scales()[..p], weights.second_look_undone());
+        let entries = scaled(&sandwich(&roots, &scaled(&self.entries, scales, 1.0), p), scales, -1.0);
+        let grown = |(i, j): (usize, usize)| (roots[place(i, i)] * roots[place(j, j)]).powi(2);
+        Self {
+            inputs: self.inputs,
+            squares: self.squares.iter().zip(shares).map(|(v, share)| v / share).collect(),
+            squares_noise: self.squares_noise.iter().zip(shares).map(|(v, share)| v / (share * share)).collect(),
+            entries,
+            noise: pairs(p).zip(&self.noise).map(|(at, v)| v * grown(at)).collect(),
+        }
     }
 
-    /// Variance of the noise in it.
-    fn noise(&self, i: usize, j: usize) -> f64 {
-        let sent = if i == j { 1.0 } else { 2.0 };
-        let deviation = self.deviation * self.unit / (self.scales[i] * self.scales[j]);
-        deviation * deviation / sent
+    /// What is believed, given these moments.
+    fn believed(&self, summary: &InputSummary) -> Option<InputBelief> {
+        let p = summary.centre.len();
+        let (variances, left) = self.number_variances();
+        let groups = summary.design.groups();
+        let within = within_blocks(summary, &variances);
+        let scale: Vec<f64> = (0..p).map(|j| within[place(j, j)].max(LEAST_CORRELATED).sqrt()).collect();
+        let crossing = || pairs(p).filter(|(i, j)| groups[*i] != groups[*j]);
+        let correlation = |i: usize, j: usize| {
+            let unit = scale[i] * scale[j];
+            (self.entries[place(i, j)] / unit, self.noise[place(i, j)] / (unit * unit))
+        };
+        let tau = cross_block_variance(crossing().map(|(i, j)| correlation(i, j)));
+        let (mut covariance, mut variance) = (within.clone(), vec![0.0; packed(p)]);
+        for (i, j) in crossing() {
+            let ((seen, noise), unit) = (correlation(i, j), scale[i] * scale[j]);
+            covariance[place(i, j)] = (tau / (tau + noise) * seen).clamp(-1.0, 1.0) * unit;
+            variance[place(i, j)] = tau * noise / (tau + noise) * unit * unit;
+        }
+        left.iter().enumerate().for_each(|(j, left)| variance[place(j, j)] = *left);
+        let (root, inverse_root) = roots(&within, &groups)?;
+        let mut belief =
+            InputBelief { rows: summary.rows, inputs: p, root, inverse_root, covariance, variance, tau, level: None };
+        belief.covariance = belief.floored(&belief.covariance)?;
+        Some(belief)
     }
-}
 
-/// Variance of each number by precision, from its prior N(1, .4²) and both looks, and the variance that this leaves of it.
-fn number_variances(summary: &InputSummary, look: &SecondLook<'_>) -> (Vec<f64>, Vec<f64>) {
-    let one = |(j, first): (usize, &f64)| {
-        let (prior, noise) = (SQUARES_VARIANCE, [summary.noise, look.noise(j, j)]);
-        let [first_noise, second_noise] = noise.map(|v| v.max(LEAST_NOISE));
-        let precision = 1.0 / prior + 1.0 / first_noise + 1.0 / second_noise;
-        let sum = 1.0 / prior + first / first_noise + look.entry(j, j) / second_noise;
-        ((sum / precision).max(LEAST_VARIANCE), 1.0 / precision)
-    };
-    summary.variances.iter().enumerate().map(one).unzip()
+    /// Variance of each number by precision, from its prior N(1, .4²) and both looks, and the variance that this leaves of it.
+    fn number_variances(&self) -> (Vec<f64>, Vec<f64>) {
+        let one = |(j, first): (usize, &f64)| {
+            let (prior, noise) = (SQUARES_VARIANCE, [self.squares_noise[j], self.noise[place(j, j)]]);
+            let [first_noise, second_noise] = noise.map(|v| v.max(LEAST_NOISE));
+            let precision = 1.0 / prior + 1.0 / first_noise + 1.0 / second_noise;
+            let sum = 1.0 / prior + first / first_noise + self.entries[place(j, j)] / second_noise;
+            ((sum / precision).max(LEAST_VARIANCE), 1.0 / precision)
+        };
+        self.squares.iter().enumerate().map(one).unzip()
+    }
 }
 
 /// B, packed: diag(f) − ffᵀ within a block, f(1 − f) for a flag, a variance for a number.

@@ -18,9 +18,9 @@ const LOOK_SHARE: f64 = 0.06;
 /// How much larger the share of a level is than that of the level before, from level 1 on.
 const GROWTH: f64 = 1.1;
 /// Largest share of level 0 among the levels.
-const MOST_FIRST: f64 = 0.4;
+pub(super) const MOST_FIRST: f64 = 0.4;
 /// ω² = this·n/d: guess at the squared error of the input model at level 0, in units of the score.
-const MODEL_ERROR: f64 = 0.018;
+pub(super) const MODEL_ERROR: f64 = 0.018;
 /// Shares of the first look for dummies, squares and means.
 const WITHIN_FIRST: [f64; 3] = [0.6, 0.25, 0.15];
 /// Exponent of the scales: s = (D/max D)^−¼, about.
@@ -105,7 +105,7 @@ impl InputDesign {
     }
 
     /// ρ² of a design whose numbers have variance 1, whose levels are equally frequent and whose flags are set in half of the rows.
-    fn usual_squared_norm(&self) -> f64 {
+    pub(super) fn usual_squared_norm(&self) -> f64 {
         let mut variances = vec![1.0; self.width()];
         self.flags.iter().for_each(|&j| variances[j] = 0.25);
         for block in &self.blocks {

@@ -17,12 +17,12 @@ use super::looks::{CentredInputs, FirstLook, LevelPoint, SparseEntries};
 use super::readout::{DRAWS, Evidence, LevelReadout, NextLevel};
 use super::settings::{LevelsSettings, ServedPrior};
 use super::solve::Solution;
-use crate::Row;
 use crate::draws::standard_normals;
 use crate::expected::{ExpectedPosterior, ExpectedStudy};
 use crate::linalg::place;
 use crate::plan::gaussian_mu;
 use crate::settings::Noise;
+use crate::{PriorTerm, Row};
 use chacha20::ChaCha8Rng;
 use privacy::Adjacency;
 use rand_core::{Rng, SeedableRng};
@@ -52,7 +52,8 @@ pub(super) fn expected(settings: &LevelsSettings, study: &ExpectedStudy<'_>) -> 
     let first = if own { settings.first_share } else { LevelPlan::first_of(&design, numbers) };
     let forecast =
         LevelForecast { design: &design, numbers, plan: LevelPlan::with_first(first), adjacency: promise.adjacency };
-    let prior = vec![study.prior_precision; design.width()];
+    let precisions = vec![study.prior_precision; design.width()];
+    let prior = PriorTerm::independent(vec![0.0; design.width()], precisions)?;
     let covariance = forecast.covariance(&prior, study.coefficients)?;
     Some(ExpectedPosterior { covariance, width: design.width(), prior_precision: study.prior_precision })
 }
@@ -73,7 +74,7 @@ impl LevelForecast<'_> {
     }
 
     /// Σ of the coefficients of x, packed.
-    fn covariance(&self, prior: &[f64], coefficients: Option<&[f64]>) -> Option<Vec<f64>> {
+    fn covariance(&self, prior: &PriorTerm, coefficients: Option<&[f64]>) -> Option<Vec<f64>> {
         let (d, rows) = (self.design.width(), TypicalRows::new(self.design));
         let truth = coefficients.map_or_else(|| vec![0.0; d], <[f64]>::to_vec);
         if truth.len() != d {
@@ -83,7 +84,7 @@ impl LevelForecast<'_> {
         let mut centred = truth.clone();
         centred[d - 1] += inputs.centre().iter().zip(&truth).map(|(m, t)| m * t).sum::<f64>();
         let readout = LevelReadout { design: self.design, inputs: &inputs, belief: &belief, prior };
-        let (mut evidence, mut next) = (Evidence::default(), readout.start());
+        let (mut evidence, mut next) = (Evidence::of_shortened_rows(), readout.start());
         for level in 0..LEVELS {
             let theta = inputs.uncentred(&next.point);
             let asked = LevelPoint { inputs: &inputs, theta: &theta, clip: inputs.clip(level) };
@@ -93,7 +94,7 @@ impl LevelForecast<'_> {
             let (after, solution) = readout.advance(&evidence, &next)?;
             next = NextLevel { point: typically_off(&centred, &solution, level), ..after };
         }
-        let (solution, _) = readout.integrated(&evidence, prior, &centred, &belief.draws(SEED, DRAWS))?;
+        let (solution, _) = readout.integrated(&evidence, &prior.diagonal(), &centred, &belief.draws(SEED, DRAWS))?;
         Some(readout.uncentred(&solution).covariance)
     }
 
@@ -197,7 +198,7 @@ mod tests {
         let numbers = PublicNumbers { rows, sources: 1.0, mu };
         let plan = LevelPlan::with_first(LevelPlan::first_of(design, numbers));
         let forecast = LevelForecast { design, numbers, plan, adjacency: Adjacency::Substitute };
-        let covariance = forecast.covariance(&vec![1.0; design.width()], theta).unwrap();
+        let covariance = forecast.covariance(&PriorTerm::about_zero(vec![1.0; design.width()]), theta).unwrap();
         (0..design.width()).map(|j| covariance[place(j, j)].sqrt()).collect()
     }
 

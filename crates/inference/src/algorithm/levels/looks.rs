@@ -10,7 +10,7 @@ use crate::Row;
 use privacy::Adjacency;
 
 /// Squares of a row's numbers lie in a ball of radius √(3·numbers) …
-const SQUARES_RADIUS: f64 = 3.0;
+pub(super) const SQUARES_RADIUS: f64 = 3.0;
 /// … and the numbers in one of radius √(1.5·numbers).
 const MEANS_RADIUS: f64 = 1.5;
 /// Prior variance of the mean of a number.
@@ -281,8 +281,13 @@ impl CentredInputs {
         (row.dot_squared(&self.squares) + centred).max(0.0)
     }
 
+    /// ‖s∘z‖.
+    pub(super) fn row_norm(&self, row: &Row<'_>) -> f64 {
+        self.squared_norm(row).sqrt()
+    }
+
     /// Writes factor·(s∘z).
-    fn write(&self, row: &Row<'_>, factor: f64, into: &mut [f64]) {
+    pub(super) fn write(&self, row: &Row<'_>, factor: f64, into: &mut [f64]) {
         let centring = -factor * self.intercept(row);
         for ((value, m), s) in into.iter_mut().zip(&self.centre).zip(&self.scales) {
             *value = centring * m * s;

@@ -20,6 +20,7 @@
 //! Where persons are the unit, a person counts as one row: the mean of its rows.
 
 mod belief;
+pub mod classes;
 mod design;
 mod forecast;
 mod gaps;
@@ -30,6 +31,7 @@ mod question;
 mod readout;
 mod settings;
 mod solve;
+mod weights;
 
 pub use belief::InputBelief;
 pub use design::{InputDesign, LEVELS, LevelPlan, PublicNumbers, SumBound, VectorSet, level_bound, second_look_bound};

@@ -12,7 +12,7 @@
 use crate::linalg::{dot, packed, place, symmetric_times};
 
 /// Points and weights of Gauss-Hermite quadrature for a standard normal variable: point 0, and 7 pairs ±x.
-const POINTS: [(f64, f64); 8] = [
+pub(super) const POINTS: [(f64, f64); 8] = [
     (0.0, 0.318_259_518_259_518_15),
     (0.799_129_068_324_548, 0.232_462_293_609_732_25),
     (1.606_710_069_028_729_7, 0.089_417_795_399_844_37),
@@ -64,6 +64,11 @@ impl InputMoments {
     /// D: n times the mean square of each coordinate of z.
     pub fn sizes(&self) -> &[f64] {
         &self.sizes
+    }
+
+    /// C, packed, without the intercept.
+    pub(super) fn covariance(&self) -> &[f64] {
+        &self.covariance
     }
 
     /// S = E zzᵀ, packed.

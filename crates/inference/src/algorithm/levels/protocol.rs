@@ -1,6 +1,7 @@
 //! The protocol of noise-aware inference by levels: what is asked, what a site answers, and what the server reads.
 
 use super::belief::InputBelief;
+use super::classes::{ClassLogits, ClassPoint, ClassReadout, ClassScratch, class_clip};
 use super::design::{InputDesign, LEVELS};
 use super::gaps::ReadoutGaps;
 use super::looks::{CentredInputs, FirstLook, InputSummary, LevelPoint, SparseEntries};
@@ -32,12 +33,22 @@ pub struct NoiseAwareLevels {
     releases: Releases,
     design: InputDesign,
     prior: ServedPrior,
+    outcomes: LevelOutcomes,
     adjacency: Adjacency,
     /// Deviation of the noise in a release of each client, by stage.
     deviations: Vec<Vec<f64>>,
     summing: Summing,
     /// Declared rows of each client; persons, where these are the unit.
     rows: Vec<u64>,
+}
+
+/// What the outcomes of a run are.
+#[derive(Debug)]
+pub(super) enum LevelOutcomes {
+    /// 0 and 1.
+    Two,
+    /// The numbers of K classes, from 0.
+    Classes(ClassLogits),
 }
 
 /// The sum of one round over all rows, and the deviation of its noise.
@@ -67,11 +78,23 @@ impl LevelsState {
     fn rounds(&self) -> usize {
         self.looks.len() + self.evidence.len()
     }
+
+    /// A digest of all releases, which seeds draws.
+    fn digest(&self) -> Option<[u8; 32]> {
+        let released = encode(&(&self.looks, &self.evidence), "releases").ok()?;
+        Some(Sha256::digest(released).into())
+    }
 }
 
 impl NoiseAwareLevels {
     /// For what was agreed with each client.
-    pub(super) fn new(releases: Releases, design: InputDesign, prior: ServedPrior, parts: &Parts<'_>) -> Self {
+    pub(super) fn new(
+        releases: Releases,
+        design: InputDesign,
+        prior: ServedPrior,
+        outcomes: LevelOutcomes,
+        parts: &Parts<'_>,
+    ) -> Self {
         let of = |(openings, terms): (&Vec<crate::Opening>, &Terms)| {
             let stages = openings.iter().map(|opening| &opening.terms).chain([terms]);
             stages.map(Terms::noise_deviation).collect()
@@ -81,6 +104,7 @@ impl NoiseAwareLevels {
             releases,
             design,
             prior,
+            outcomes,
             adjacency: parts.adjacency,
             deviations: parts.openings.iter().zip(parts.terms).map(of).collect(),
             summing: parts.summing,
@@ -97,6 +121,22 @@ impl NoiseAwareLevels {
         self.design.width()
     }
 
+    /// Coordinates of a level's score: d for each contrast of the outcomes.
+    fn scores(&self) -> usize {
+        match &self.outcomes {
+            LevelOutcomes::Two => self.dimension(),
+            LevelOutcomes::Classes(logits) => self.dimension() * logits.contrasts.count(),
+        }
+    }
+
+    /// C of a level.
+    fn clip(&self, inputs: &CentredInputs, level: usize) -> f64 {
+        match &self.outcomes {
+            LevelOutcomes::Two => inputs.clip(level),
+            LevelOutcomes::Classes(logits) => class_clip(inputs, logits.contrasts.classes(), level),
+        }
+    }
+
     /// n: declared rows of all clients; persons, each of whom counts as one row, where these are the unit.
     fn all_rows(&self) -> f64 {
         self.rows.iter().sum::<u64>() as f64
@@ -107,7 +147,7 @@ impl NoiseAwareLevels {
         match stage {
             0 => first_look_numbers(self.dimension()),
             1 => packed(self.dimension()),
-            _ => self.dimension() + 1,
+            _ => self.scores() + 1,
         }
     }
 
@@ -160,6 +200,12 @@ impl NoiseAwareLevels {
         let second = state.looks.get(1)?;
         let belief = InputBelief::new(&summary, &inputs, &second.values, second.deviation)?;
         let prior = self.prior_term()?;
+        if let LevelOutcomes::Classes(logits) = &self.outcomes {
+            let (diagonal, d) = (prior.diagonal(), self.dimension());
+            let prior = diagonal.get(..d)?;
+            let readout = ClassReadout { design: &self.design, inputs: &inputs, belief: &belief, prior, logits };
+            return self.read_classes(state, &readout);
+        }
         let readout = LevelReadout { design: &self.design, inputs: &inputs, belief: &belief, prior: &prior };
         if state.evidence.len() < LEVELS {
             let (next, solution) = readout.advance(&state.evidence, &state.next)?;
@@ -167,8 +213,7 @@ impl NoiseAwareLevels {
             state.next = next;
             return Some(());
         }
-        let released = encode(&(&state.looks, &state.evidence), "releases").ok()?;
-        let draws = belief.draws(Sha256::digest(released).into(), DRAWS);
+        let draws = belief.draws(state.digest()?, DRAWS);
         let (stated, fitted) = readout.posteriors(&state.evidence, &state.next.point, &draws)?;
         let served = match self.prior {
             ServedPrior::Stated => stated,
@@ -176,6 +221,23 @@ impl NoiseAwareLevels {
         };
         state.served = self.natural(&served)?;
         state.gaps.draws = DRAWS - served.draws;
+        Some(())
+    }
+
+    /// The same for several classes.
+    fn read_classes(&self, state: &mut LevelsState, readout: &ClassReadout<'_>) -> Option<()> {
+        let served = if state.evidence.len() < LEVELS {
+            let (next, served) = readout.advance(&state.evidence, &state.next)?;
+            state.next = next;
+            served
+        } else {
+            let draws = readout.belief.draws(state.digest()?, DRAWS);
+            let served = readout.posterior(&state.evidence, &state.next.point, &draws, self.prior)?;
+            state.gaps.draws = DRAWS - served.draws;
+            served
+        };
+        let q = Gaussian::from_precision(served.mean, &served.precision)?;
+        state.served = self.problem.family.natural(&q);
         Some(())
     }
 
@@ -228,10 +290,16 @@ impl NoiseAwareLevels {
                 }
             }
             LevelsQuestion::Level { level, inputs, theta } => {
-                let (inputs, mut row) = (inputs.inputs(), vec![0.0; d + 1]);
-                let point = LevelPoint { inputs: &inputs, theta, clip: inputs.clip(usize::from(*level)) };
+                let (inputs, mut row) = (&inputs.inputs(), vec![0.0; self.scores() + 1]);
+                let (clip, mut scratch) = (self.clip(inputs, usize::from(*level)), ClassScratch::default());
                 for (i, weight) in weighed {
-                    point.row(&rows.row(i), &mut row);
+                    match &self.outcomes {
+                        LevelOutcomes::Two => LevelPoint { inputs, theta, clip }.row(&rows.row(i), &mut row),
+                        LevelOutcomes::Classes(logits) => {
+                            let point = ClassPoint { inputs, contrasts: &logits.contrasts, theta, clip };
+                            point.row(&rows.row(i), &mut scratch, &mut row);
+                        }
+                    }
                     row.iter_mut().for_each(|value| *value *= weight);
                     sum.push(&row)?;
                 }
@@ -253,11 +321,12 @@ impl Algorithm for NoiseAwareLevels {
     type Memory = ();
 
     fn start(&self) -> LevelsState {
-        let precision = self.prior_term().map_or_else(Vec::new, |prior| prior.diagonal());
+        let mut precision = self.prior_term().map_or_else(Vec::new, |prior| prior.diagonal());
+        precision.truncate(self.dimension());
         LevelsState {
             looks: Vec::new(),
-            evidence: Evidence::default(),
-            next: NextLevel { point: vec![0.0; self.dimension()], precision },
+            evidence: Evidence::of_shortened_rows(),
+            next: NextLevel { point: vec![0.0; self.scores()], precision },
             served: self.problem.prior.0.clone(),
             gaps: ReadoutGaps::default(),
         }
@@ -269,7 +338,7 @@ impl Algorithm for NoiseAwareLevels {
             (1, Some(inputs)) => LevelsQuestion::SecondLook(AskedInputs::of(&inputs)),
             (LOOKS, Some(inputs)) => LevelsQuestion::Level {
                 level: state.evidence.len().min(LEVELS - 1) as u8,
-                theta: inputs.uncentred(&state.next.point),
+                theta: state.next.point.chunks(self.dimension()).flat_map(|one| inputs.uncentred(one)).collect(),
                 inputs: AskedInputs::of(&inputs),
             },
             _ => LevelsQuestion::FirstLook,
@@ -291,7 +360,7 @@ impl Algorithm for NoiseAwareLevels {
             LevelsQuestion::FirstLook => true,
             LevelsQuestion::SecondLook(inputs) => inputs.is_sound(d),
             LevelsQuestion::Level { level, inputs, theta } => {
-                let point = theta.len() == d && theta.iter().all(|t| t.is_finite());
+                let point = theta.len() == self.scores() && theta.iter().all(|t| t.is_finite());
                 point && inputs.is_sound(d) && usize::from(*level) < LEVELS
             }
         };
@@ -322,7 +391,9 @@ impl Algorithm for NoiseAwareLevels {
             LOOKS => {
                 let inputs = self.inputs(&state).map(|(_, inputs)| inputs).ok_or_else(misfit)?;
                 let (point, sum) = (&state.next.point, &heard.values);
-                state.evidence.add(&inputs, self.all_rows(), point, sum, heard.deviation).ok_or_else(misfit)?;
+                let clip = self.clip(&inputs, state.evidence.len());
+                let added = state.evidence.add_clipped(&inputs, self.all_rows(), point, sum, heard.deviation, clip);
+                added.ok_or_else(misfit)?;
                 // A level that cannot be read stays evidence: the next one is asked at the same point, and read with it.
                 if self.read(&mut state).is_none() {
                     state.gaps.levels.push(state.evidence.len() - 1);

@@ -2,7 +2,7 @@
 
 use super::design::{InputDesign, LEVELS, LevelPlan, PublicNumbers as LevelNumbers, level_norm};
 use super::forecast;
-use super::protocol::NoiseAwareLevels;
+use super::protocol::{LevelOutcomes, NoiseAwareLevels};
 use crate::algorithm::Protocol;
 use crate::algorithm::pvi::GAUSSIAN;
 use crate::describe::{
@@ -42,23 +42,26 @@ pub enum ServedPrior {
     Fitted,
 }
 
-const LEVEL_KEYS: &[Key] = &[
-    Key {
-        name: "first_share",
-        about: "what level 0 takes of the budget of all levels",
-        kind: ValueKind::Share,
-        otherwise: Otherwise::Follows("rows, sources, inputs and ε: between 1/11 and 0.4"),
-        example: "0.1",
-    },
-    Key {
-        name: "prior",
-        about: "under which prior the posterior is served: the study's, or one with a fitted precision (for prediction; its \
-                intervals do not hold)",
-        kind: ValueKind::Word(&["stated", "fitted"]),
-        otherwise: Otherwise::Word("stated"),
-        example: "\"stated\"",
-    },
-];
+/// `first_share`
+pub(super) const FIRST_SHARE_KEY: Key = Key {
+    name: "first_share",
+    about: "what level 0 takes of the budget of all levels",
+    kind: ValueKind::Share,
+    otherwise: Otherwise::Follows("rows, sources, inputs and ε: between 1/11 and 0.4"),
+    example: "0.1",
+};
+
+/// `prior`
+pub(super) const SERVED_PRIOR_KEY: Key = Key {
+    name: "prior",
+    about: "under which prior the posterior is served: the study's, or one with a fitted precision (for prediction; its \
+            intervals do not hold)",
+    kind: ValueKind::Word(&["stated", "fitted"]),
+    otherwise: Otherwise::Word("stated"),
+    example: "\"stated\"",
+};
+
+const LEVEL_KEYS: &[Key] = &[FIRST_SHARE_KEY, SERVED_PRIOR_KEY];
 
 /// What was measured of its intervals: `posterity reproduce coverage-grid`.
 const MEASURED: &str = "TODO";
@@ -248,6 +251,12 @@ impl AlgorithmSettings for LevelsSettings {
             let what = "there is no input to learn a coefficient of";
             return Err(Conflict::new("algorithm", NOT_TOGETHER, what, "name columns in the schema").into());
         };
-        Ok(Box::new(NoiseAwareLevels::new(self.releases(design.width()), design, self.prior, parts)))
+        Ok(Box::new(NoiseAwareLevels::new(
+            self.releases(design.width()),
+            design,
+            self.prior,
+            LevelOutcomes::Two,
+            parts,
+        )))
     }
 }

@@ -12,18 +12,18 @@ use crate::linalg::{
 use serde::{Deserialize, Serialize};
 
 /// η: relative error of differences of G under the Gaussian model of the inputs.
-const MODEL_ERROR: f64 = 0.25;
+pub(super) const MODEL_ERROR: f64 = 0.25;
 /// Variance of t in units of H.
-const SPREAD: f64 = 1.15;
+pub(super) const SPREAD: f64 = 1.15;
 /// Lengths of a step that are tried, one after the other.
-const LENGTHS: [f64; 4] = [1.0, 0.3, 0.1, 0.03];
+pub(super) const LENGTHS: [f64; 4] = [1.0, 0.3, 0.1, 0.03];
 /// Steps end where the objective falls by less.
-const GAIN: f64 = 1e-2;
+pub(super) const GAIN: f64 = 1e-2;
 /// Eigenvalues over this share of the largest diagonal entry, with a minus, count as 0.
 const NEGLIGIBLE: f64 = 1e-10;
 
 /// Least noise variance of a level in units of the rows: keeps A finite along null directions where nothing was noised.
-const LEAST_NOISE: f64 = 1e-9;
+pub(super) const LEAST_NOISE: f64 = 1e-9;
 
 /// What was released at one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

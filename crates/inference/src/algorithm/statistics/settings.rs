@@ -287,11 +287,21 @@ impl AlgorithmSettings for StatisticsSettings {
         self.rule.bounds()
     }
 
-    /// The schema's bounds, rounded up.
+    /// The schema's bounds, rounded up; and the ridge, where there are too many inputs for a noise-aware reading.
     fn derived(&self, _: &Method, public: &PublicNumbers) -> Vec<Derived> {
-        let (Some(_), Some((column, reach))) = (self.rule.assumed_bound(), &public.reach) else { return Vec::new() };
-        let bound = ((reach * 1e4).ceil() / 1e4).max(1.0);
-        vec![Derived::new("statistics.bound", bound, format!("no value is beyond it by the schema (`{column}`)"))]
+        let bound = self.rule.assumed_bound().zip(public.reach.as_ref()).map(|(_, (column, reach))| {
+            let bound = ((reach * 1e4).ceil() / 1e4).max(1.0);
+            Derived::new("statistics.bound", bound, format!("no value is beyond it by the schema (`{column}`)"))
+        });
+        let inputs = public.inputs.width();
+        let many = self.reading == StatisticsReading::NoiseAware && inputs > MOST_INPUTS;
+        let ridge = (many && self.rule.readings().contains(&StatisticsReading::Ridge)).then(|| {
+            let why = format!(
+                "{inputs} inputs, the intercept among them: a noise-aware reading takes {MOST_INPUTS}; intervals are not shown"
+            );
+            Derived::new("statistics.reading", "ridge", why)
+        });
+        bound.into_iter().chain(ridge).collect()
     }
 
     /// A bound that is too small cuts values off, which may be meant: less noise for some bias. One that is too large costs
