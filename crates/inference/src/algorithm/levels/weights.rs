@@ -39,7 +39,7 @@ impl SquaredNorm {
     /// E f(Q): a sum over evenly spaced logarithms, with the weights of the gamma density.
     fn expectation(self, f: impl Fn(f64) -> f64) -> f64 {
         let shape = self.mean * self.mean / self.variance;
-        if !(shape < NARROW) {
+        if shape.is_nan() || shape >= NARROW {
             return f(self.constant + self.mean);
         }
         let root = shape.sqrt();
