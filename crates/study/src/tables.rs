@@ -1,7 +1,7 @@
 //! The tables and figures that come with the program, by name.
 
 /// Studies that come with the program, and what they are.
-pub const TABLES: [(&str, &str, &str); 23] = [
+pub const TABLES: [(&str, &str, &str); 27] = [
     (
         "workshop-table5",
         "Sharma et al. 2019, Table 5: PVI, global VI and DP-PVI on three splits of Adult",
@@ -116,6 +116,26 @@ pub const TABLES: [(&str, &str, &str); 23] = [
         "dissertation-fig2.1",
         "Heikkilä 2023, Figure 2.1: basic, advanced and tight composition of 5 and of 100 mechanisms",
         include_str!("../studies/dissertation-fig2.1.toml"),
+    ),
+    (
+        "coverage",
+        "How often 90 % intervals of the default hold known coefficients: five designs, ε from .3 to 3",
+        include_str!("../studies/coverage.toml"),
+    ),
+    (
+        "coverage-grid",
+        "The same on a grid of 270 cells: five designs, 1,000 to 20,000 rows, 5 to 30 inputs",
+        include_str!("../studies/coverage-grid.toml"),
+    ),
+    (
+        "coverage-real",
+        "The same for the inputs of heart, flchain, SUPPORT and Adult with drawn labels",
+        include_str!("../studies/coverage-real.toml"),
+    ),
+    (
+        "coverage-methods",
+        "Coverage of the default beside other methods, in twelve cells",
+        include_str!("../studies/coverage-methods.toml"),
     ),
 ];
 

@@ -1,6 +1,6 @@
 //! Starting values of noisy steps, and how they follow from public numbers where a study leaves them out.
 //!
-//! Found on heart and Adult, and checked on other data (`docs/explanation/settings.md`).
+//! Found on heart and Adult (`docs/explanation/settings.md`).
 
 use super::{Batching, Chart, Gradients, Local, Optimiser};
 use crate::public::{Derived, PublicNumbers, rounded};

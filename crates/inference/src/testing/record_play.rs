@@ -34,6 +34,13 @@ pub struct Worlds {
     pub absent: [Option<usize>; 2],
 }
 
+/// Three rounds; five where a plan has openings, which are both looks and three levels of inference by levels. Later levels are the same
+/// function of a row at other points.
+fn rounds_played(built: &Built) -> u64 {
+    let opens = built.openings.iter().any(|all| !all.is_empty());
+    if opens { 5 } else { 3 }
+}
+
 /// Plays a method on these sites, with one client's change replaced by 0 if it is absent.
 pub fn play(
     method: &Method,
@@ -55,7 +62,7 @@ pub fn play(
     let protocol = Altered::answering(built.protocol.as_ref(), &nothing_of_the_absent);
     let mut drive = simulation.start_with(&protocol, built, &Direct, Some(tape)).unwrap();
     let (mut before, mut drawn) = (drive.state().to_vec(), Collected::new(method));
-    while drive.rounds() < 3 {
+    while drive.rounds() < rounds_played(built) {
         let last = drive.state().to_vec();
         if drive.round().unwrap() == Progress::Spent {
             break;

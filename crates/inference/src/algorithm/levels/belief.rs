@@ -28,7 +28,7 @@ const LEAST_WEIGHT: f64 = 0.3 * 0.49;
 
 /// How far draws are spread, as a share of the entries' standard deviations: levels say something of the covariance too, which
 /// the looks' belief does not count. Found on made-up designs (`docs/maths/levels.md`).
-const DRAWN: f64 = 0.5;
+const DRAWN: f64 = 0.75;
 /// How often what shortening rows does is worked out anew.
 const CORRECTIONS: usize = 4;
 
