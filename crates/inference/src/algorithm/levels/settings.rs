@@ -63,8 +63,9 @@ pub(super) const SERVED_PRIOR_KEY: Key = Key {
 
 const LEVEL_KEYS: &[Key] = &[FIRST_SHARE_KEY, SERVED_PRIOR_KEY];
 
-/// What was measured of its intervals: `posterity reproduce coverage-grid`.
-const MEASURED: &str = "TODO";
+/// What was measured of its intervals: `posterity reproduce coverage-grid --replicates 100` and `coverage-real --replicates 20`.
+const MEASURED: &str = "90 % intervals held 80 to 97 % of the coefficients of made-up rows (86 to 94 % or near the non-private ones in \
+                        223 of 270 cells), and 86 to 92 % with the inputs of four data sets";
 
 const OF_TWO_LEVELS: Need = Need {
     offer: Offer::LogisticLink,

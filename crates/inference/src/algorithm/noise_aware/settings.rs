@@ -82,9 +82,11 @@ impl NoiseAwareConstants {
 }
 
 /// What was measured of rule A: `posterity reproduce coverage-methods`.
-const MEASURED_A: &str = "TODO";
+const MEASURED_A: &str =
+    "90 % intervals held 31 to 100 % of the coefficients of made-up rows (20 replicates of twelve cells)";
 /// What was measured of rule B there.
-const MEASURED_B: &str = "TODO";
+const MEASURED_B: &str =
+    "90 % intervals held 25 to 94 % of the coefficients of made-up rows (20 replicates of twelve cells)";
 /// Default bound of second moments, as a share of the clip.
 const MOMENTS_OF_CLIP: f64 = 0.7;
 /// Bound of second moments where nothing is clipped.
