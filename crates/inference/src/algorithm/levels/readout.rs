@@ -11,7 +11,7 @@ use super::belief::InputBelief;
 use super::design::{InputDesign, WEIGHT};
 use super::looks::CentredInputs;
 use super::moments::InputMoments;
-use super::solve::{Effort, PriorPrecision, ReleasedLevel, Solution, solve};
+use super::solve::{Doubts, Effort, PriorPrecision, ReleasedLevel, Solution, solve};
 use crate::PriorTerm;
 use crate::linalg::{packed, place, symmetric_times};
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,11 @@ impl Evidence {
     /// No level yet, of rows that levels will shorten about as designed.
     pub fn of_shortened_rows() -> Self {
         Self { expected: EXPECTED_PRECISION, ..Self::default() }
+    }
+
+    /// What its readout does not take for granted.
+    pub fn doubts(&self) -> Doubts {
+        if self.expected > 0.0 { Doubts::COUNTED } else { Doubts::NONE }
     }
 
     /// How many levels there are.
@@ -165,7 +170,7 @@ impl LevelReadout<'_> {
 
     fn solved(&self, evidence: &Evidence, precision: &[f64], start: &[f64]) -> Option<Solution> {
         let (mean, prior) = (self.belief.mean(), self.under(precision));
-        solve(&mean, Some(self.belief), evidence.levels(), &prior, start, Effort::FULL)
+        solve(&mean, Some(self.belief), evidence.levels(), &prior, start, Effort::full(evidence.doubts()))
     }
 
     /// The next point, given all levels so far, and what they say under the prior of the last one.
@@ -203,9 +208,9 @@ impl LevelReadout<'_> {
         draws: &[InputMoments],
     ) -> Option<(Solution, usize)> {
         let centre = self.solved(evidence, precision, start)?;
-        let prior = self.under(precision);
+        let (prior, effort) = (self.under(precision), Effort::draw(evidence.doubts()));
         let drawn = |inputs: &InputMoments| {
-            let mut solution = solve(inputs, None, evidence.levels(), &prior, &centre.point, Effort::DRAW)?;
+            let mut solution = solve(inputs, None, evidence.levels(), &prior, &centre.point, effort)?;
             for (j, (theta, middle)) in solution.point.iter_mut().zip(&centre.point).enumerate() {
                 let most = MOST_DEVIATIONS * solution.covariance[place(j, j)].sqrt();
                 *theta = middle + (*theta - middle).clamp(-most, most);

@@ -13,6 +13,14 @@ use serde::{Deserialize, Serialize};
 
 /// η: relative error of differences of G under the Gaussian model of the inputs.
 pub(super) const MODEL_ERROR: f64 = 0.25;
+/// ω: relative error of the slope of one coordinate of G, which all levels share. Rare levels and long tails make it large, and then
+/// levels tell it.
+const SLOPE_ERROR: f64 = 0.05;
+/// How often a covariance is computed anew with the doubt of the coefficients that it says.
+const WIDENINGS: usize = 2;
+/// Between these, 1 + γ is believed.
+const LEAST_GROWTH: f64 = 0.2;
+const MOST_GROWTH: f64 = 6.0;
 /// Variance of t in units of H.
 pub(super) const SPREAD: f64 = 1.15;
 /// Lengths of a step that are tried, one after the other.
@@ -87,20 +95,43 @@ impl PriorPrecision {
     }
 }
 
-/// How many times the noise is weighed anew, and how many steps follow each time, at most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a readout does not take for granted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Doubts {
+    /// ω: standard deviation of γ, the relative error of the slope of each coordinate of G.
+    pub growth: f64,
+    /// Whether the precision that is served takes the mean of H over the posterior of θ, and not H at its mode.
+    pub coefficients: bool,
+}
+
+impl Doubts {
+    /// None: the slope is that of Gaussian inputs, at the mode.
+    pub const NONE: Self = Self { growth: 0.0, coefficients: false };
+    /// What a study counts.
+    pub const COUNTED: Self = Self { growth: SLOPE_ERROR, coefficients: true };
+}
+
+/// How many times the noise is weighed anew, how many steps follow each time, at most, and what is doubted.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
     /// Times that ν, t̄ and A are computed.
     pub outer: usize,
     /// Steps between them.
     pub inner: usize,
+    /// What is not taken for granted.
+    pub doubts: Doubts,
 }
 
 impl Effort {
     /// For a posterior mean.
-    pub const FULL: Self = Self { outer: 3, inner: 25 };
+    pub const fn full(doubts: Doubts) -> Self {
+        Self { outer: 3, inner: 25, doubts }
+    }
+
     /// For a draw of the inputs' covariance, from the posterior mean on.
-    pub const DRAW: Self = Self { outer: 2, inner: 12 };
+    pub const fn draw(doubts: Doubts) -> Self {
+        Self { outer: 2, inner: 12, doubts }
+    }
 }
 
 /// A Gaussian for coefficients of z.
@@ -129,18 +160,31 @@ pub fn solve(
     let levels: Vec<ObservedLevel<'_>> = levels.iter().map(|level| ObservedLevel::new(inputs, level)).collect();
     let mut here = Iterate::new(inputs, start.to_vec());
     let mut slope = positive_part(here.at.slope(inputs), d)?;
-    let mut noise = Vec::new();
-    for _ in 0..effort.outer {
-        let (variance, statistic) = weigh(inputs, belief, &levels, &here);
-        let objective = Objective::new(inputs, prior, statistic, spread(&slope, &variance, d)?);
-        objective.descend(inputs, &mut here, effort.inner)?;
+    let mut statistic = Statistic::seen(inputs, belief, &levels, &here, effort.doubts);
+    for again in 0..effort.outer {
+        if again > 0 {
+            statistic = Statistic::seen(inputs, belief, &levels, &here, effort.doubts);
+        }
+        Objective::new(inputs, prior, &statistic, &slope)?.descend(inputs, &mut here, effort.inner)?;
         slope = positive_part(here.at.slope(inputs), d)?;
-        noise = variance;
     }
-    let told = sandwich(&slope, &spread(&slope, &noise, d)?, d);
-    let precision: Vec<f64> = prior.packed.iter().zip(&told).map(|(a, b)| a + b).collect();
-    let covariance = inverse(&cholesky(&precision, d)?, d);
+    let mut covariance = posterior_covariance(prior, &statistic, &slope)?;
+    if effort.doubts.coefficients {
+        for _ in 0..WIDENINGS {
+            let about = inputs.about(&here.theta, inputs.doubt(&covariance));
+            covariance = posterior_covariance(prior, &statistic, &positive_part(about.slope(inputs), d)?)?;
+        }
+    }
     Some(Solution { point: here.theta, covariance })
+}
+
+/// P⁻¹ = (P₀ + H_γ(1.15 H_γ + ν)⁻¹H_γ)⁻¹, packed.
+fn posterior_covariance(prior: &PriorPrecision, statistic: &Statistic, slope: &[f64]) -> Option<Vec<f64>> {
+    let d = statistic.growth.len();
+    let grown = statistic.grown(slope, f64::sqrt);
+    let told = sandwich(&grown, &spread(&grown, &statistic.variance, d)?, d);
+    let precision: Vec<f64> = prior.packed.iter().zip(&told).map(|(a, b)| a + b).collect();
+    Some(inverse(&cholesky(&precision, d)?, d))
 }
 
 /// A level, with what the inputs say at its point.
@@ -172,23 +216,78 @@ impl<'a> ObservedLevel<'a> {
     }
 }
 
-/// ν and t̄.
-fn weigh(
-    inputs: &InputMoments,
-    belief: Option<&InputBelief>,
-    levels: &[ObservedLevel<'_>],
-    here: &Iterate,
-) -> (Vec<f64>, Vec<f64>) {
-    let (mut weights, mut sums) = (vec![0.0; inputs.width()], vec![0.0; inputs.width()]);
-    for seen in levels {
-        let observed = seen.level.score.iter().zip(&seen.score);
-        for (j, (noise, (u, g))) in seen.charged(inputs, belief, here).iter().zip(observed).enumerate() {
-            weights[j] += 1.0 / noise;
-            sums[j] += (u + g) / noise;
-        }
+/// What all levels together say of t near one point.
+struct Statistic {
+    /// t̄.
+    mean: Vec<f64>,
+    /// ν.
+    variance: Vec<f64>,
+    /// 1 + γ.
+    growth: Vec<f64>,
+    /// G at the point.
+    score: Vec<f64>,
+}
+
+/// Weighted sums over the levels of one coordinate: g = G(θ_k) − G(θ), and what the level says of t.
+struct CoordinateLine {
+    /// Σ 1/n'_k.
+    weight: f64,
+    /// Means of g and of u_k + G(θ_k).
+    means: [f64; 2],
+    /// Sums of squares of g about its mean, and of products.
+    squares: f64,
+    products: f64,
+}
+
+impl CoordinateLine {
+    fn of(levels: &[ObservedLevel<'_>], charged: &[Vec<f64>], here: &Iterate, j: usize) -> Self {
+        let each = || {
+            let both = levels.iter().zip(charged);
+            both.map(|(l, n)| (1.0 / n[j], l.score[j] - here.score[j], l.level.score[j] + l.score[j]))
+        };
+        let weight: f64 = each().map(|(w, ..)| w).sum();
+        let g = each().map(|(w, g, _)| w * g).sum::<f64>() / weight;
+        let t = each().map(|(w, _, t)| w * t).sum::<f64>() / weight;
+        let squares = each().map(|(w, x, _)| w * (x - g) * (x - g)).sum();
+        let products = each().map(|(w, x, y)| w * (x - g) * (y - t)).sum();
+        Self { weight, means: [g, t], squares, products }
     }
-    let statistic = sums.iter().zip(&weights).map(|(sum, weight)| sum / weight).collect();
-    (weights.iter().map(|weight| 1.0 / weight).collect(), statistic)
+}
+
+impl Statistic {
+    /// Each coordinate is a regression of u_k + G(θ_k) = t − γⱼ(G(θ_k) − G(θ)) + noise, with γⱼ ~ N(0, ω²).
+    fn seen(
+        inputs: &InputMoments,
+        belief: Option<&InputBelief>,
+        levels: &[ObservedLevel<'_>],
+        here: &Iterate,
+        doubts: Doubts,
+    ) -> Self {
+        let d = inputs.width();
+        let charged: Vec<Vec<f64>> = levels.iter().map(|seen| seen.charged(inputs, belief, here)).collect();
+        let lines: Vec<CoordinateLine> = (0..d).map(|j| CoordinateLine::of(levels, &charged, here, j)).collect();
+        let mut found = Self {
+            mean: lines.iter().map(|line| line.means[1]).collect(),
+            variance: lines.iter().map(|line| 1.0 / line.weight).collect(),
+            growth: vec![1.0; d],
+            score: here.score.clone(),
+        };
+        for (j, line) in lines.iter().enumerate() {
+            let variance = 1.0 / (1.0 / (doubts.growth * doubts.growth) + line.squares);
+            let growth = (-variance * line.products).clamp(LEAST_GROWTH - 1.0, MOST_GROWTH - 1.0);
+            found.growth[j] = 1.0 + growth;
+            found.mean[j] += growth * line.means[0];
+            found.variance[j] += variance * line.means[0] * line.means[0];
+        }
+        found
+    }
+
+    /// H with line i and column i multiplied by f(1 + γᵢ).
+    fn grown(&self, slope: &[f64], f: impl Fn(f64) -> f64) -> Vec<f64> {
+        let factors: Vec<f64> = self.growth.iter().map(|growth| f(*growth)).collect();
+        let pairs = (0..factors.len()).flat_map(|i| (0..=i).map(move |j| (i, j)));
+        pairs.zip(slope).map(|((i, j), h)| h * (factors[i] * factors[j])).collect()
+    }
 }
 
 /// A = (1.15 H + ν)⁻¹, packed.
@@ -224,28 +323,33 @@ impl Iterate {
     }
 }
 
-/// An objective with t̄ and A fixed.
+/// An objective with t̄, γ and A fixed.
 struct Objective<'a> {
     prior: &'a PriorPrecision,
-    statistic: Vec<f64>,
+    statistic: &'a Statistic,
     spread: Vec<f64>,
-    /// SAS, packed: JAJ is a multiple of it everywhere.
+    /// SΓAΓS, packed: JΓAΓJ is a multiple of it everywhere.
     bound: Vec<f64>,
 }
 
 impl<'a> Objective<'a> {
-    fn new(inputs: &InputMoments, prior: &'a PriorPrecision, statistic: Vec<f64>, spread: Vec<f64>) -> Self {
-        let bound = sandwich(inputs.second(), &spread, inputs.width());
-        Self { prior, statistic, spread, bound }
+    fn new(inputs: &InputMoments, prior: &'a PriorPrecision, statistic: &'a Statistic, slope: &[f64]) -> Option<Self> {
+        let d = inputs.width();
+        let spread = spread(&statistic.grown(slope, f64::sqrt), &statistic.variance, d)?;
+        let bound = sandwich(inputs.second(), &statistic.grown(&spread, |growth| growth), d);
+        Some(Self { prior, statistic, spread, bound })
     }
 
-    /// A(t̄ − G) and the objective.
+    /// ΓA(t̄ − G_γ) and the objective.
     fn at(&self, here: &Iterate) -> (Vec<f64>, f64) {
-        let missing: Vec<f64> = self.statistic.iter().zip(&here.score).map(|(t, g)| t - g).collect();
-        let weighed = symmetric_times(&self.spread, &missing);
+        let Statistic { mean, growth, score, .. } = self.statistic;
+        let missing = |j: usize| mean[j] - score[j] - growth[j] * (here.score[j] - score[j]);
+        let missing: Vec<f64> = (0..mean.len()).map(missing).collect();
+        let mut weighed = symmetric_times(&self.spread, &missing);
         let away = self.prior.away(&here.theta);
         let shrunk = dot(&away, &symmetric_times(&self.prior.packed, &away));
         let objective = 0.5 * shrunk + 0.5 * dot(&missing, &weighed);
+        weighed.iter_mut().zip(growth).for_each(|(w, growth)| *w *= growth);
         (weighed, objective)
     }
 
