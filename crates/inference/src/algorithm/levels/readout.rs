@@ -180,16 +180,21 @@ impl LevelReadout<'_> {
         Some((NextLevel { point: solution.point.clone(), precision }, solution))
     }
 
-    /// p = λp₀ with λ = max(1, share·(k + 1)/(Σ p₀((θ − m₀)² + var) + 1)), for the k numbers, and again for the k flags and levels.
+    /// p = λp₀ with λ = max(1, share·(k + 1)/(E(θ − m₀)ᵀP(θ − m₀) + 1)), for the k numbers, and again for the k flags and levels; P is the
+    /// stated precision among them.
     ///
     /// One step of expectation maximisation for the precision of a group, with one more coefficient that is as the prior says.
     pub fn fitted(&self, solution: &Solution, share: f64) -> Vec<f64> {
         let (mut fitted, mean) = (self.prior.diagonal(), self.prior.mean());
         let stated = fitted.clone();
+        let away = |j: usize| solution.point[j] - mean[j];
+        let square = |i: usize, j: usize| away(i) * away(j) + solution.covariance[place(i, j)];
         for group in [0..self.design.numbers(), self.design.numbers()..self.design.inputs()] {
-            let away = |j: usize| solution.point[j] - mean[j];
-            let square = |j: usize| away(j) * away(j) + solution.covariance[place(j, j)];
-            let expected: f64 = group.clone().map(|j| stated[j] * square(j)).sum();
+            let mut expected: f64 = group.clone().map(|j| stated[j] * square(j, j)).sum();
+            if let Some(full) = self.prior.off_diagonal() {
+                let pairs = group.clone().flat_map(|i| (group.start..i).map(move |j| (i, j)));
+                expected += 2.0 * pairs.map(|(i, j)| full[place(i, j)] * square(i, j)).sum::<f64>();
+            }
             let factor = share * (group.len() as f64 + PRIOR_COUNT) / (expected + PRIOR_COUNT);
             fitted[group].iter_mut().for_each(|p| *p *= factor.max(1.0));
         }

@@ -2,6 +2,11 @@
 //!
 //! A level at θ_k gives u_k = t − G(θ_k) + noise: all levels observe the same statistic t = Σ c x y, and t given θ is about
 //! N(G(θ), 1.15·H(θ)). The factor 1.15 counts the spread of the weights c. Coordinates are those of z = (x − m̂, 1).
+//!
+//! Inputs are not Gaussian, so differences of G have the wrong size: by a factor 1 + γⱼ in coordinate j, γⱼ ~ N(0, ω²), that all levels
+//! share. With g_k = G(θ_k) − G(θ) a level says u_k + G(θ_k) = t − γ g_k + noise, which is a straight line over the levels: t̄ is where it
+//! meets g = 0, and its slope gives γ. Without γ each level overshoots the last where the true slope is over twice that of G, and
+//! the smaller the noise the more: then the newest level alone counts.
 
 use super::belief::InputBelief;
 use super::moments::{Expectations, InputMoments};
@@ -143,10 +148,12 @@ pub struct Solution {
     pub covariance: Vec<f64>,
 }
 
-/// Mode of ½(θ − m₀)ᵀP₀(θ − m₀) + ½‖t̄ − G(θ)‖²_A with A = (1.15 H + ν)⁻¹, and the inverse of P = P₀ + HAH there.
+/// Mode of ½(θ − m₀)ᵀP₀(θ − m₀) + ½‖t̄ − G(θ)‖²_A with A = (1.15 H + ν)⁻¹, and the inverse of P = P₀ + HAH there, where G and H are
+/// taken with the factors 1 + γ.
 ///
-/// 1/ν = Σ 1/n'_k and t̄ = ν Σ (u_k + G(θ_k))/n'_k by coordinate, where level k is charged with what is not known of the inputs:
-/// n'_k = n_k + h̄² n²V(θ − θ_k)² + η² D·mean((G(θ_k) − G(θ))²/D). V comes from `belief`; without one it is 0.
+/// Level k has the weight 1/n'_k in its coordinates' lines, charged with what is not known of the inputs:
+/// n'_k = n_k + h̄² n²V(θ − θ_k)² + η² D·mean((G(θ_k) − G(θ))²/D). V comes from `belief`; without one it is 0. Without `doubts` γ is 0,
+/// 1/ν = Σ 1/n'_k and t̄ = ν Σ (u_k + G(θ_k))/n'_k.
 /// None if a number is not finite, or so large that a matrix has no factor.
 pub fn solve(
     inputs: &InputMoments,
@@ -390,5 +397,34 @@ impl<'a> Objective<'a> {
             }
         }
         objective.is_finite().then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Scores without noise to speak of whose first coordinate is two and a half times as steep as Gaussian inputs make it.
+    fn off_after_levels(doubts: Doubts) -> f64 {
+        let inputs = InputMoments::new(20_000.0, vec![1.0, 0.0, 1.0], 2);
+        let (truth, prior) = ([0.5, -0.4, 0.3], PriorPrecision::new(&[1.0; 3], &[0.0; 2]));
+        let steep = |theta: &[f64]| {
+            let mut score = inputs.at(theta).score();
+            score[0] *= 2.5;
+            score
+        };
+        let (mut point, mut levels) = (vec![0.0; 3], Vec::new());
+        for _ in 0..11 {
+            let score = steep(&truth).iter().zip(steep(&point)).map(|(t, g)| t - g).collect();
+            levels.push(ReleasedLevel { point: point.clone(), score, noise: vec![100.0; 3] });
+            point = solve(&inputs, None, &levels, &prior, &point, Effort::full(doubts)).unwrap().point;
+        }
+        (point[0] - truth[0]).abs()
+    }
+
+    #[test]
+    fn a_slope_that_is_steeper_than_gaussian_inputs_say_is_learnt() {
+        let (learnt, taken) = (off_after_levels(Doubts::COUNTED), off_after_levels(Doubts::NONE));
+        assert!(learnt < 0.01 && taken > 0.5, "{learnt} {taken}");
     }
 }
