@@ -3,7 +3,7 @@
 use crate::common::levels::{Inputs, Study};
 use inference::PriorTerm;
 use inference::algorithm::levels::{
-    CentredInputs, Effort, Evidence, FirstLook, InputBelief, InputDesign, InputSummary, LEVELS, LevelPlan,
+    CentredInputs, Doubts, Effort, Evidence, FirstLook, InputBelief, InputDesign, InputSummary, LEVELS, LevelPlan,
     LevelReadout, PriorPrecision, PublicNumbers, level_bound, second_look_bound, solve,
 };
 use privacy::Adjacency;
@@ -135,7 +135,8 @@ fn scores_slopes_and_one_solution_are_those_of_the_prototype() {
         assert!((at.bound() / given["moments"]["bound"].as_f64().unwrap() - 1.0).abs() < EXACT);
         let prior = PriorPrecision::new(&problem.prior.diagonal(), problem.inputs.centre());
         let evidence = problem.evidence();
-        let one = solve(&mean, Some(&problem.belief), evidence.levels(), &prior, &last, Effort::FULL).unwrap();
+        let one =
+            solve(&mean, Some(&problem.belief), evidence.levels(), &prior, &last, Effort::full(Doubts::NONE)).unwrap();
         assert_near("point", &one.point, &given["one"]["point"], SOLVED);
         assert_near("covariance", &one.covariance, &given["one"]["covariance"], SOLVED);
     }

@@ -2,8 +2,9 @@
 //!
 //! B holds what frequencies and variances alone say: diag(f) − ffᵀ within a block, a variance for each number and flag. The second
 //! look adds cross-block covariances. As correlations r̃ with known noise v they are shrunk under a prior N(0, τ²), with τ² estimated
-//! by moments. Eigenvalues of B^(−½) C B^(−½) are .1 at least, for the mean and for draws alike. Null directions
-//! of B, such as the sum of a block's levels, stay exactly null: no floor acts on them.
+//! by moments, its standard error at least. Eigenvalues of B^(−½) C B^(−½) are .1 at least, for the mean and for draws alike; what this
+//! adds to the diagonal of a draw is taken back by a factor for each input, so that doubt of correlations does not make inputs vary
+//! more. Null directions of B, such as the sum of a block's levels, stay exactly null: no floor acts on them.
 
 use super::looks::{CentredInputs, InputSummary, LEAST_VARIANCE, SQUARES_VARIANCE};
 use super::moments::InputMoments;
@@ -26,14 +27,20 @@ const WEIGHT_NOISE: f64 = 0.01;
 /// Least share of the rows' weights in the second look, in units of the square of its radius, (.7)².
 const LEAST_WEIGHT: f64 = 0.3 * 0.49;
 
-/// How far draws are spread, as a share of the entries' standard deviations: levels say something of the covariance too, which
-/// the looks' belief does not count. Found on made-up designs (`docs/maths/levels.md`).
-const DRAWN: f64 = 0.75;
 /// How often what shortening rows does is worked out anew.
 const CORRECTIONS: usize = 4;
 
 /// Least noise of a look, so that exact sums can be read too.
 const LEAST_NOISE: f64 = 1e-30;
+
+/// How doubt of the correlations is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CorrelationDoubt {
+    /// As the method was first tried: τ² is .02 at least, and a draw keeps what the floor adds to its diagonal.
+    First,
+    /// τ² is its own standard error at least, and a draw has the diagonal that it had before the floor.
+    Counted,
+}
 
 /// Mean and entrywise variance of the covariance of the inputs, the intercept left out.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +56,7 @@ pub struct InputBelief {
     variance: Vec<f64>,
     /// τ².
     tau: f64,
+    doubt: CorrelationDoubt,
     /// What a level's weights do to a covariance, as roots in units of s∘z, and these units.
     level: Option<(Vec<f64>, Vec<f64>)>,
 }
@@ -58,20 +66,22 @@ impl InputBelief {
     /// shortening rows does to either undone and what it does to levels done. None if the sum has another length or is not finite.
     pub fn new(summary: &InputSummary, inputs: &CentredInputs, sum: &[f64], deviation: f64) -> Option<Self> {
         let seen = SeenMoments::of(summary, inputs, sum, deviation)?;
-        let mut belief = seen.believed(summary)?;
+        let mut belief = seen.believed(summary, CorrelationDoubt::Counted)?;
         for _ in 0..CORRECTIONS {
             let weights = RowWeights::of(inputs, &belief.covariance)?;
             let numbers = summary.design.numbers();
-            belief = seen.undone(&weights, &first_look_shares(&belief.covariance, numbers)).believed(summary)?;
+            let undone = seen.undone(&weights, &first_look_shares(&belief.covariance, numbers));
+            belief = undone.believed(summary, CorrelationDoubt::Counted)?;
         }
         let scales = inputs.scales()[..belief.inputs].to_vec();
         belief.level = Some((RowWeights::of(inputs, &belief.covariance)?.level(), scales));
         Some(belief)
     }
 
-    /// The same, as if no row had been shortened.
+    /// The same, as if no row had been shortened, and with the diagonal that eigenvalues at the floor leave: what the method was
+    /// first tried with.
     pub fn unweighted(summary: &InputSummary, inputs: &CentredInputs, sum: &[f64], deviation: f64) -> Option<Self> {
-        SeenMoments::of(summary, inputs, sum, deviation)?.believed(summary)
+        SeenMoments::of(summary, inputs, sum, deviation)?.believed(summary, CorrelationDoubt::First)
     }
 
     /// The covariance that rows with a level's weights have.
@@ -82,9 +92,26 @@ impl InputBelief {
 
     /// B^½ F(B^(−½) A B^(−½)) B^½, where F raises eigenvalues to the floor.
     fn floored(&self, a: &[f64]) -> Option<Vec<f64>> {
+        let whitened = sandwich(&self.inverse_root, a, self.inputs);
+        Some(sandwich(&self.root, &self.raised(&whitened)?, self.inputs))
+    }
+
+    fn raised(&self, whitened: &[f64]) -> Option<Vec<f64>> {
+        Some(Eigen::by_tridiagonal(whitened, self.inputs)?.map(|v| v.max(FLOOR)))
+    }
+
+    /// The same, with rows and columns shrunk where F made the diagonal grow.
+    fn floored_within(&self, a: &[f64]) -> Option<Vec<f64>> {
         let p = self.inputs;
-        let whitened = Eigen::by_tridiagonal(&sandwich(&self.inverse_root, a, p), p)?;
-        Some(sandwich(&self.root, &whitened.map(|v| v.max(FLOOR)), p))
+        let whitened = sandwich(&self.inverse_root, a, p);
+        let mut raised = self.raised(&whitened)?;
+        // What the floor gives to null directions, the root takes away again.
+        let null = |j: usize| 1.0 - line_product(&self.inverse_root, &self.root, p, j);
+        let grown = |j: usize| (raised[place(j, j)] - FLOOR * null(j)).max(FLOOR);
+        let share = |j: usize| (whitened[place(j, j)].max(FLOOR) / grown(j)).min(1.0);
+        let factors: Vec<f64> = (0..p).map(|j| share(j).sqrt()).collect();
+        pairs(p).zip(&mut raised).for_each(|((i, j), value)| *value *= factors[i] * factors[j]);
+        Some(sandwich(&self.root, &raised, p))
     }
 
     /// C, packed.
@@ -116,7 +143,11 @@ impl InputBelief {
     pub fn draw(&self, normals: &[f64]) -> Option<InputMoments> {
         let moved = self.covariance.iter().zip(&self.variance).zip(normals);
         let moved: Vec<f64> = moved.map(|((c, v), g)| c + v.sqrt() * g).collect();
-        Some(InputMoments::new(self.rows, self.at_levels(self.floored(&moved)?), self.inputs))
+        let covariance = match self.doubt {
+            CorrelationDoubt::First => self.floored(&moved)?,
+            CorrelationDoubt::Counted => self.floored_within(&moved)?,
+        };
+        Some(InputMoments::new(self.rows, self.at_levels(covariance), self.inputs))
     }
 
     /// Draws by a generator with this seed, which is a digest of releases: draws are post-processing. Fewer where a draw has no
@@ -125,7 +156,6 @@ impl InputBelief {
         let (mut rng, mut normals) = (ChaCha8Rng::from_seed(seed), vec![0.0; self.draw_length()]);
         let mut next = || {
             standard_normals(&mut rng, &mut normals);
-            normals.iter_mut().for_each(|g| *g *= DRAWN);
             self.draw(&normals)
         };
         (0..count).filter_map(|_| next()).collect()
@@ -138,6 +168,11 @@ impl InputBelief {
         sums.push(0.0);
         sums
     }
+}
+
+/// Entry (j, j) of the product of two symmetric matrices, packed.
+fn line_product(a: &[f64], b: &[f64], d: usize, j: usize) -> f64 {
+    (0..d).map(|k| place(j.max(k), j.min(k))).map(|at| a[at] * b[at]).sum()
 }
 
 /// Pairs (i, j), j ≤ i, in the order of packed entries.
@@ -191,7 +226,7 @@ impl<'a> SeenMoments<'a> {
     }
 
     /// What is believed, given these moments.
-    fn believed(&self, summary: &InputSummary) -> Option<InputBelief> {
+    fn believed(&self, summary: &InputSummary, doubt: CorrelationDoubt) -> Option<InputBelief> {
         let p = summary.centre.len();
         let (variances, left) = self.number_variances();
         let groups = summary.design.groups();
@@ -202,7 +237,7 @@ impl<'a> SeenMoments<'a> {
             let unit = scale[i] * scale[j];
             (self.entries[place(i, j)] / unit, self.noise[place(i, j)] / (unit * unit))
         };
-        let tau = cross_block_variance(crossing().map(|(i, j)| correlation(i, j)));
+        let tau = cross_block_variance(crossing().map(|(i, j)| correlation(i, j)), doubt);
         let (mut covariance, mut variance) = (within.clone(), vec![0.0; packed(p)]);
         for (i, j) in crossing() {
             let ((seen, noise), unit) = (correlation(i, j), scale[i] * scale[j]);
@@ -211,8 +246,17 @@ impl<'a> SeenMoments<'a> {
         }
         left.iter().enumerate().for_each(|(j, left)| variance[place(j, j)] = *left);
         let (root, inverse_root) = roots(&within, &groups)?;
-        let mut belief =
-            InputBelief { rows: summary.rows, inputs: p, root, inverse_root, covariance, variance, tau, level: None };
+        let mut belief = InputBelief {
+            rows: summary.rows,
+            inputs: p,
+            root,
+            inverse_root,
+            covariance,
+            variance,
+            tau,
+            doubt,
+            level: None,
+        };
         belief.covariance = belief.floored(&belief.covariance)?;
         Some(belief)
     }
@@ -245,15 +289,24 @@ fn within_blocks(summary: &InputSummary, variances: &[f64]) -> Vec<f64> {
     within
 }
 
-/// τ² by moments: the mean of r̃² − v, weighted by (v + .01)^−2, .02 at least.
-fn cross_block_variance(correlations: impl Iterator<Item = (f64, f64)>) -> f64 {
-    let (mut weights, mut squares) = (0.0, 0.0);
+/// τ² by moments: the mean of r̃² − v, weighted by (v + .01)^−2; at least .02, or its standard error where there are no correlations,
+/// √(2 Σw²v²)/Σw.
+fn cross_block_variance(correlations: impl Iterator<Item = (f64, f64)>, doubt: CorrelationDoubt) -> f64 {
+    let (mut weights, mut squares, mut errors) = (0.0, 0.0, 0.0);
     for (seen, noise) in correlations {
         let weight = 1.0 / ((noise + WEIGHT_NOISE) * (noise + WEIGHT_NOISE));
         weights += weight;
         squares += weight * (seen * seen - noise);
+        errors += 2.0 * (weight * noise) * (weight * noise);
     }
-    if weights > 0.0 { (squares / weights).max(LEAST_TAU) } else { LEAST_TAU }
+    if weights <= 0.0 {
+        return LEAST_TAU;
+    }
+    let least = match doubt {
+        CorrelationDoubt::First => LEAST_TAU,
+        CorrelationDoubt::Counted => errors.sqrt() / weights,
+    };
+    (squares / weights).max(least)
 }
 
 /// B^½ and B^(+½), block by block; eigenvalues that are 0 but for rounding stay 0 in both.

@@ -42,4 +42,4 @@ pub use question::{AskedInputs, LevelsQuestion};
 pub use readout::{DRAWS, Evidence, LevelPosterior, LevelReadout, NextLevel};
 pub(crate) use settings::DESCRIPTOR;
 pub use settings::{LevelsSettings, ServedPrior};
-pub use solve::{Effort, PriorPrecision, ReleasedLevel, Solution, solve};
+pub use solve::{Doubts, Effort, PriorPrecision, ReleasedLevel, Solution, solve};

@@ -66,6 +66,13 @@ impl InputMoments {
         &self.sizes
     }
 
+    /// tr SΣ: mean over inputs of the variance of zᵀθ where θ has the covariance Σ, packed.
+    pub fn doubt(&self, covariance: &[f64]) -> f64 {
+        let both = dot(&self.second, covariance);
+        let diagonal: f64 = (0..self.width()).map(|j| self.second[place(j, j)] * covariance[place(j, j)]).sum();
+        2.0 * both - diagonal
+    }
+
     /// C, packed, without the intercept.
     pub(super) fn covariance(&self) -> &[f64] {
         &self.covariance
@@ -78,9 +85,14 @@ impl InputMoments {
 
     /// All expectations at θ, in time O(d²).
     pub fn at(&self, theta: &[f64]) -> Expectations {
+        self.about(theta, 0.0)
+    }
+
+    /// The same for coefficients that are not known: about the mean θ, with this variance of zᵀθ beside that of the inputs.
+    pub fn about(&self, theta: &[f64], doubt: f64) -> Expectations {
         let p = self.width() - 1;
         let mut image = symmetric_times(&self.covariance, &theta[..p]);
-        let spread = dot(&image, &theta[..p]).max(LEAST_SPREAD).sqrt();
+        let spread = (dot(&image, &theta[..p]) + doubt).max(LEAST_SPREAD).sqrt();
         image.push(0.0);
         let mut found = Expectations { rows: self.rows, image, probability: 0.0, slopes: [0.0; 3], bound: 0.0 };
         for (point, weight) in POINTS {

@@ -11,7 +11,7 @@ use super::belief::InputBelief;
 use super::design::{InputDesign, WEIGHT};
 use super::looks::CentredInputs;
 use super::moments::InputMoments;
-use super::solve::{Effort, PriorPrecision, ReleasedLevel, Solution, solve};
+use super::solve::{Doubts, Effort, PriorPrecision, ReleasedLevel, Solution, solve};
 use crate::PriorTerm;
 use crate::linalg::{packed, place, symmetric_times};
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,11 @@ impl Evidence {
     /// No level yet, of rows that levels will shorten about as designed.
     pub fn of_shortened_rows() -> Self {
         Self { expected: EXPECTED_PRECISION, ..Self::default() }
+    }
+
+    /// What its readout does not take for granted.
+    pub fn doubts(&self) -> Doubts {
+        if self.expected > 0.0 { Doubts::COUNTED } else { Doubts::NONE }
     }
 
     /// How many levels there are.
@@ -165,7 +170,7 @@ impl LevelReadout<'_> {
 
     fn solved(&self, evidence: &Evidence, precision: &[f64], start: &[f64]) -> Option<Solution> {
         let (mean, prior) = (self.belief.mean(), self.under(precision));
-        solve(&mean, Some(self.belief), evidence.levels(), &prior, start, Effort::FULL)
+        solve(&mean, Some(self.belief), evidence.levels(), &prior, start, Effort::full(evidence.doubts()))
     }
 
     /// The next point, given all levels so far, and what they say under the prior of the last one.
@@ -175,16 +180,21 @@ impl LevelReadout<'_> {
         Some((NextLevel { point: solution.point.clone(), precision }, solution))
     }
 
-    /// p = λp₀ with λ = max(1, share·(k + 1)/(Σ p₀((θ − m₀)² + var) + 1)), for the k numbers, and again for the k flags and levels.
+    /// p = λp₀ with λ = max(1, share·(k + 1)/(E(θ − m₀)ᵀP(θ − m₀) + 1)), for the k numbers, and again for the k flags and levels; P is the
+    /// stated precision among them.
     ///
     /// One step of expectation maximisation for the precision of a group, with one more coefficient that is as the prior says.
     pub fn fitted(&self, solution: &Solution, share: f64) -> Vec<f64> {
         let (mut fitted, mean) = (self.prior.diagonal(), self.prior.mean());
         let stated = fitted.clone();
+        let away = |j: usize| solution.point[j] - mean[j];
+        let square = |i: usize, j: usize| away(i) * away(j) + solution.covariance[place(i, j)];
         for group in [0..self.design.numbers(), self.design.numbers()..self.design.inputs()] {
-            let away = |j: usize| solution.point[j] - mean[j];
-            let square = |j: usize| away(j) * away(j) + solution.covariance[place(j, j)];
-            let expected: f64 = group.clone().map(|j| stated[j] * square(j)).sum();
+            let mut expected: f64 = group.clone().map(|j| stated[j] * square(j, j)).sum();
+            if let Some(full) = self.prior.off_diagonal() {
+                let pairs = group.clone().flat_map(|i| (group.start..i).map(move |j| (i, j)));
+                expected += 2.0 * pairs.map(|(i, j)| full[place(i, j)] * square(i, j)).sum::<f64>();
+            }
             let factor = share * (group.len() as f64 + PRIOR_COUNT) / (expected + PRIOR_COUNT);
             fitted[group].iter_mut().for_each(|p| *p *= factor.max(1.0));
         }
@@ -203,9 +213,9 @@ impl LevelReadout<'_> {
         draws: &[InputMoments],
     ) -> Option<(Solution, usize)> {
         let centre = self.solved(evidence, precision, start)?;
-        let prior = self.under(precision);
+        let (prior, effort) = (self.under(precision), Effort::draw(evidence.doubts()));
         let drawn = |inputs: &InputMoments| {
-            let mut solution = solve(inputs, None, evidence.levels(), &prior, &centre.point, Effort::DRAW)?;
+            let mut solution = solve(inputs, None, evidence.levels(), &prior, &centre.point, effort)?;
             for (j, (theta, middle)) in solution.point.iter_mut().zip(&centre.point).enumerate() {
                 let most = MOST_DEVIATIONS * solution.covariance[place(j, j)].sqrt();
                 *theta = middle + (*theta - middle).clamp(-most, most);

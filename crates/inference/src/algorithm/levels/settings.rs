@@ -1,6 +1,6 @@
 //! Noise-aware inference by levels as a study states it: two looks at the inputs, eleven levels, and shares of the budget.
 
-use super::design::{InputDesign, LEVELS, LevelPlan, PublicNumbers as LevelNumbers, level_norm};
+use super::design::{InputDesign, LEVELS, LevelPlan, PublicNumbers as LevelNumbers, SumBound, VectorSet, level_norm};
 use super::forecast;
 use super::protocol::{LevelOutcomes, NoiseAwareLevels};
 use crate::algorithm::Protocol;
@@ -19,7 +19,6 @@ use crate::settings::{Aggregator, Covariance, Promise, Rounds};
 use crate::{Intervals, RunError};
 use privacy::{Adjacency, Grain, NormBound, Unit};
 use serde::Serialize;
-use std::f64::consts::SQRT_2;
 use std::sync::Arc;
 
 /// `algorithm = "noise-aware-levels"`
@@ -121,12 +120,9 @@ pub(super) fn first_look_numbers(dimension: usize) -> usize {
 }
 
 impl LevelsSettings {
-    /// C of a sum whose rows have this norm, and differ by √2 norms at most where they are replaced.
-    fn bound(&self, norm: f64, cone: bool) -> Bound {
-        let bound = match (self.adjacency, cone) {
-            (Adjacency::Substitute, true) => norm / SQRT_2,
-            _ => norm,
-        };
+    /// C of a sum whose rows lie in this set and have this norm, rounded up.
+    fn bound(&self, set: VectorSet, norm: f64) -> Bound {
+        let bound = SumBound { length: 0, set, norm }.gate_bound(self.adjacency);
         // A norm of a few units is a legal bound.
         NormBound::new(bound).map_or(Bound::Unit, Bound::Fixed)
     }
@@ -137,7 +133,7 @@ impl LevelsSettings {
 
     /// What a level releases.
     fn level(&self, dimension: usize) -> Release {
-        self.release(dimension + 1, Clipped::Gradients, self.bound(level_norm(), false))
+        self.release(dimension + 1, Clipped::Gradients, self.bound(VectorSet::Ball, level_norm()))
     }
 }
 
@@ -184,9 +180,16 @@ impl AlgorithmSettings for LevelsSettings {
         let looks = [
             opening(
                 plan.first_look,
-                self.release(first_look_numbers(dimension), Clipped::Statistics, self.bound(1.0, true)),
+                self.release(
+                    first_look_numbers(dimension),
+                    Clipped::Statistics,
+                    self.bound(VectorSet::NonNegative, 1.0),
+                ),
             ),
-            opening(plan.second_look, self.release(packed(dimension), Clipped::Statistics, self.bound(1.0, true))),
+            opening(
+                plan.second_look,
+                self.release(packed(dimension), Clipped::Statistics, self.bound(VectorSet::OuterProducts, 1.0)),
+            ),
         ];
         let early = plan.levels.iter().take(LEVELS - 1).map(|share| opening(*share, self.level(dimension)));
         Releases { openings: looks.into_iter().chain(early).collect(), ..self.level(dimension).into() }

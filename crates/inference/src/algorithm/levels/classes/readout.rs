@@ -9,7 +9,7 @@ use super::super::looks::CentredInputs;
 use super::super::moments::InputMoments;
 use super::super::readout::{CAUTIOUS, Evidence, FITTING, MOST_DEVIATIONS, NextLevel, PRIOR_COUNT};
 use super::super::settings::ServedPrior;
-use super::super::solve::Effort;
+use super::super::solve::{Doubts, Effort};
 use super::moments::{ClassLogits, ClassMoments};
 use super::solve::{ClassSolution, contrast_prior, solve_classes};
 use crate::linalg::{cholesky, inverse, packed, place};
@@ -44,7 +44,7 @@ impl ClassReadout<'_> {
     fn solved(&self, evidence: &Evidence, precision: &[f64], start: &[f64]) -> Option<ClassSolution> {
         let (mean, prior) = (self.belief.mean(), contrast_prior(precision, self.inputs.centre()));
         let moments = ClassMoments { inputs: &mean, logits: self.logits };
-        solve_classes(moments, Some(self.belief), evidence.levels(), &prior, start, Effort::FULL)
+        solve_classes(moments, Some(self.belief), evidence.levels(), &prior, start, Effort::full(Doubts::NONE))
     }
 
     /// The next point, given all levels so far, and what they say under the prior of the last one.
@@ -83,7 +83,8 @@ impl ClassReadout<'_> {
         let mut total = TotalCovariance::new(size);
         for inputs in draws {
             let moments = ClassMoments { inputs, logits: self.logits };
-            let drawn = solve_classes(moments, None, evidence.levels(), &prior, &centre.point, Effort::DRAW);
+            let drawn =
+                solve_classes(moments, None, evidence.levels(), &prior, &centre.point, Effort::draw(Doubts::NONE));
             let Some((drawn, covariance)) = drawn.and_then(|drawn| covariance(&drawn).map(|of| (drawn, of))) else {
                 continue;
             };

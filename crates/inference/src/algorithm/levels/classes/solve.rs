@@ -5,7 +5,7 @@
 //! precision at the mode is that of the whole H.
 
 use super::super::belief::InputBelief;
-use super::super::solve::{Effort, GAIN, LEAST_NOISE, LENGTHS, MODEL_ERROR, ReleasedLevel, SPREAD};
+use super::super::solve::{Doubts, Effort, GAIN, LEAST_NOISE, LENGTHS, MODEL_ERROR, ReleasedLevel, SPREAD};
 use super::moments::{ClassExpectations, ClassMoments};
 use crate::linalg::{Eigen, cholesky, dot, inverse, place, sandwich, solve_lower, solve_upper, symmetric_times};
 
@@ -290,9 +290,9 @@ mod tests {
             noise: vec![400.0; 3],
         });
         let prior = contrast_prior(&[1.0; 3], &[0.0; 2]);
-        let found = solve_classes(moments, None, &levels, &prior, &[0.0; 3], Effort::FULL).unwrap();
+        let found = solve_classes(moments, None, &levels, &prior, &[0.0; 3], Effort::full(Doubts::NONE)).unwrap();
         let prior = PriorPrecision::new(&[0.5; 3], &[0.0; 2]);
-        let one = solve(&inputs, None, &singles, &prior, &[0.0; 3], Effort::FULL).unwrap();
+        let one = solve(&inputs, None, &singles, &prior, &[0.0; 3], Effort::full(Doubts::NONE)).unwrap();
         let covariance = inverse(&cholesky(&found.precision, 3).unwrap(), 3);
         for j in 0..3 {
             assert!((found.point[j] - truth[j]).abs() < 0.01, "{found:?}");
