@@ -148,9 +148,17 @@ pub(crate) fn told(shown: &[Told], also: &str) -> String {
     format!(
         "{}{legend}<div class=\"figures single\">\n{figures}</div>\n{}{}",
         paragraph(&meaning(first.effects)),
-        table(first),
+        folded_if_long(first),
         note(&format!("{also}{}", remarks(shown)))
     )
+}
+
+/// The first method's table; folded where the figure does not show all of it either.
+fn folded_if_long(told: &Told) -> String {
+    match told.effects.effects.len() {
+        all if all > DRAWN => folded(&format!("All {all} comparisons of {}", told.name), &table(told)),
+        _ => table(told),
+    }
 }
 
 /// What the numbers are.

@@ -4,7 +4,7 @@ use super::effects::{self, Told};
 use super::numbers::{bound, count, fixed};
 use super::page::{Table, document, figure, folded, note, paragraph, section};
 use super::protection::Protection;
-use super::posterior::{DRAWN, LISTED, REACH, axis_of, described, estimate, order, point, shows};
+use super::posterior::{DRAWN, LISTED, REACH, axis_of, beside_effects, described, estimate, order, point, shows};
 use super::warnings::about;
 use crate::svg::{Mark, RowPlot, Shown, SvgRow, escape};
 use inference::results::Coefficient;
@@ -147,8 +147,7 @@ fn posterior(results: &FitResults) -> String {
         )),
         folded(&format!("All {} coefficients", order.len()), &table.html())
     );
-    let heading = if results.effects.is_some() { "Coefficients as encoded" } else { "What was learnt" };
-    section("posterior", heading, &body)
+    beside_effects(results.effects.is_some(), "What was learnt", &body)
 }
 
 /// What exactly was promised, and what the ledger says.

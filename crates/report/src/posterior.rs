@@ -47,8 +47,15 @@ pub(crate) fn section(standing: &Standing) -> String {
             &table(standing, &order, &first.method.posterior)
         )
     );
-    let heading = if first.method.effects.is_some() { "Coefficients as encoded" } else { "Posterior" };
-    titled("posterior", heading, &body)
+    beside_effects(first.method.effects.is_some(), "Posterior", &body)
+}
+
+/// The section of the coefficients; folded where the effects of columns say the same in a reader's units.
+pub(super) fn beside_effects(effects: bool, otherwise: &str, body: &str) -> String {
+    match effects {
+        true => titled("posterior", "For statisticians", &folded("The model\u{2019}s own coefficients, as encoded", body)),
+        false => titled("posterior", otherwise, body),
+    }
 }
 
 /// Whether intervals may be shown: where nothing is said of them they are not.
