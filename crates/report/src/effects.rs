@@ -58,9 +58,9 @@ impl<'a> Told<'a> {
             (true, clear) => format!(
                 "Of {all} comparisons {clear} are clear: their 95 % intervals exclude \u{201c}no effect\u{201d}. Clearest: {named}."
             ),
-            (false, _) => format!(
-                "The most pronounced of {all} comparisons: {named}. How sure these are is not known."
-            ),
+            (false, _) => {
+                format!("The most pronounced of {all} comparisons: {named}. How sure these are is not known.")
+            }
         }
     }
 

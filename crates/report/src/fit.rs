@@ -3,8 +3,8 @@
 use super::effects::{self, Told};
 use super::numbers::{bound, count, fixed};
 use super::page::{Table, document, figure, folded, note, paragraph, section};
-use super::protection::Protection;
 use super::posterior::{DRAWN, LISTED, REACH, axis_of, beside_effects, described, estimate, order, point, shows};
+use super::protection::Protection;
 use super::warnings::about;
 use crate::svg::{Mark, RowPlot, Shown, SvgRow, escape};
 use inference::results::Coefficient;

@@ -53,7 +53,9 @@ pub(crate) fn section(standing: &Standing) -> String {
 /// The section of the coefficients; folded where the effects of columns say the same in a reader's units.
 pub(super) fn beside_effects(effects: bool, otherwise: &str, body: &str) -> String {
     match effects {
-        true => titled("posterior", "For statisticians", &folded("The model\u{2019}s own coefficients, as encoded", body)),
+        true => {
+            titled("posterior", "For statisticians", &folded("The model\u{2019}s own coefficients, as encoded", body))
+        }
         false => titled("posterior", otherwise, body),
     }
 }
@@ -69,11 +71,8 @@ fn remarks(leading: &[Placed]) -> String {
                      of one unit of (x − centre) / scale, with the centre and scale of the schema; that of a level is the effect \
                      of the level."
         .to_owned();
-    let silent: Vec<&str> = leading
-        .iter()
-        .filter(|m| !shows(m.method.intervals.as_ref()))
-        .map(|m| m.method.name.as_str())
-        .collect();
+    let silent: Vec<&str> =
+        leading.iter().filter(|m| !shows(m.method.intervals.as_ref())).map(|m| m.method.name.as_str()).collect();
     if !silent.is_empty() {
         words += &format!(
             " {} has points alone: its intervals do not count the noise that was added for privacy, or did not hold where that was \
@@ -95,8 +94,7 @@ pub(super) fn order(posterior: &[Coefficient]) -> Vec<usize> {
 fn plot(leading: &[Placed], order: &[usize]) -> RowPlot {
     let row = |&place: &usize| {
         let found = leading.iter().filter_map(|m| Some((m, m.method.posterior.get(place)?)));
-        let intervals =
-            found.clone().map(|(m, c)| point(c, shows(m.method.intervals.as_ref()), m.mark));
+        let intervals = found.clone().map(|(m, c)| point(c, shows(m.method.intervals.as_ref()), m.mark));
         let words: Vec<_> = found
             .map(|(m, c)| format!("{}: {}", m.method.name, estimate(c, shows(m.method.intervals.as_ref()))))
             .collect();

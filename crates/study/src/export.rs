@@ -92,7 +92,7 @@ const EFFECTS: &[&str] = &[
     "lower",
     "upper",
     "probability_over_null",
-    "intervals",
+    "interval_left_out",
 ];
 
 /// Odds ratios or differences; without intervals and probabilities where these are not to be relied on, and with the reason.
@@ -118,7 +118,7 @@ fn effects(run: &RunResults) -> ExportTable {
                 sure(lower).into(),
                 sure(upper).into(),
                 sure(one.positive).into(),
-                method.intervals.map(Intervals::sentence).as_ref().into(),
+                method.intervals.and_then(Intervals::not_shown).into(),
             ]);
         }
     }

@@ -283,7 +283,9 @@ fn posterior(view: &RunView) -> Markup {
     }
     let about = match &view.intervals {
         Some(intervals) => intervals.sentence(),
-        None => "Intervals are not shown: it is not known whether they count the noise that was added for privacy.".into(),
+        None => {
+            "Intervals are not shown: it is not known whether they count the noise that was added for privacy.".into()
+        }
     };
     let shown = view.intervals.as_ref().is_some_and(Intervals::are_shown);
     html! {

@@ -72,7 +72,10 @@ fn noise_that_was_not_counted_needs_a_discount_and_a_fitted_prior_is_refused() {
     assert!(code(&bare, None, "b").contains("S009"));
     assert!(code(STUDY, Some(Intervals::FittedPrior), "c").contains("S009"));
     assert!(code(STUDY, Some(Intervals::IgnoreNoise), "d").contains("does not count the privacy noise"));
-    assert!(code(&bare, Some(Intervals::CountNoise { measured: "90 %".into() }), "e").contains("earlier posterior (yesterday, private)"));
+    assert!(
+        code(&bare, Some(Intervals::CountNoise { measured: "90 %".into() }), "e")
+            .contains("earlier posterior (yesterday, private)")
+    );
 }
 
 #[test]
