@@ -7,8 +7,8 @@ use inference::algorithm::chain::{
 use inference::describe::Offer;
 use inference::settings::{Aggregator, Promise};
 use inference::{
-    EncodedPrior, Family, Gaussian, InputLayout, Method, Model, Point, Prediction, PriorTerm, Row, Rows, RunError, Scratch,
-    Simulation, Sink, Site, Support,
+    EncodedPrior, Family, Gaussian, InputLayout, Method, Model, Point, Prediction, PriorTerm, Row, Rows, RunError,
+    Scratch, Simulation, Sink, Site, Support,
 };
 use privacy::{Epsilon, PrivacyError};
 use std::sync::Arc;

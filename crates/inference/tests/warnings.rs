@@ -1,7 +1,6 @@
 //! Statistical warnings: each is given where it should be, and not a little before.
 
 use crate::common::{adam, logistic, method, natural, promise, pvi, rows, simulation, sites, whole_step};
-use inference::{Intervals, Method};
 use inference::PriorTerm;
 use inference::algorithm::PviSettings;
 use inference::chain::shown;
@@ -12,6 +11,7 @@ use inference::warning::public::{
     ServedPosterior, approaches, clip_out_of_scale, few_draws, moves, of_plan, of_plan_without_rows, of_served,
 };
 use inference::warning::{Code, PublicWarnings};
+use inference::{Intervals, Method};
 use privacy::{Epsilon, NoiseMultiplier};
 use std::sync::LazyLock;
 

@@ -44,7 +44,7 @@ impl Protection<'_> {
     /// …". δ is rounded upwards.
     pub(crate) fn effect(&self, nothing: &str) -> String {
         let factor = bound(self.epsilon.exp());
-        let but = match (1.0 / self.delta).floor() {
+        let but = match (1.0 / self.delta * (1.0 + 1e-12)).floor() {
             odds if odds.is_finite() && odds >= 2.0 => format!(", except with a probability of 1 in {}", count(odds)),
             _ => String::new(),
         };
@@ -71,6 +71,10 @@ mod tests {
             "nothing would become more than 2.719 times as likely or as unlikely, except with a probability of 1 in 33\u{202f}333"
         );
         assert_eq!((row.whom(), row.difference()), ("every single row", "if one row were different"));
+        assert!(
+            Protection { delta: 1e-5, ..row }.effect("it").ends_with("1 in 100\u{202f}000"),
+            "1/1e-5 is a little under that"
+        );
         let client = Protection { unit: "client", delta: 0.0, ..row };
         assert!(client.whom() == row.client && !client.effect("nothing").contains("except"));
     }

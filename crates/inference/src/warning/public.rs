@@ -2,11 +2,11 @@
 //! neighbouring tables with equal releases the warnings are equal (`tests/record_play.rs`).
 
 use super::{Code, PublicWarnings, Warning};
-use crate::{Intervals, PriorTerm};
 use crate::method::Method;
 use crate::plan::{ClientPlan, MethodPlan};
 use crate::results::ChainResult;
 use crate::settings::{Aggregator, Clip, Noise, Rounds};
+use crate::{Intervals, PriorTerm};
 use privacy::Unit;
 
 /// ε over which little is promised: odds of a guess about a row may change by the factor e^10 = 22,026.

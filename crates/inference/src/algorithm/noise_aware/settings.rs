@@ -82,11 +82,8 @@ impl NoiseAwareConstants {
 }
 
 /// What was measured of rule A: `posterity reproduce coverage-methods`.
-const MEASURED_A: MeasuredCoverage = MeasuredCoverage {
-    least: 31,
-    most: 100,
-    of: "the coefficients of made-up rows (20 replicates of twelve cells)",
-};
+const MEASURED_A: MeasuredCoverage =
+    MeasuredCoverage { least: 31, most: 100, of: "the coefficients of made-up rows (20 replicates of twelve cells)" };
 /// What was measured of rule B there.
 const MEASURED_B: MeasuredCoverage = MeasuredCoverage { least: 25, most: 94, ..MEASURED_A };
 /// Default bound of second moments, as a share of the clip.

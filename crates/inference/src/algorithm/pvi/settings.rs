@@ -229,11 +229,8 @@ pub(in crate::algorithm) fn repair_words(repair: Repair) -> Option<String> {
 }
 
 /// What was measured of the noise-aware readout: `posterity reproduce coverage-methods`.
-const MEASURED: MeasuredCoverage = MeasuredCoverage {
-    least: 80,
-    most: 100,
-    of: "the coefficients of made-up rows (20 replicates of six cells)",
-};
+const MEASURED: MeasuredCoverage =
+    MeasuredCoverage { least: 80, most: 100, of: "the coefficients of made-up rows (20 replicates of six cells)" };
 
 impl AlgorithmSettings for PviSettings {
     fn descriptor(&self) -> &'static Descriptor<dyn AlgorithmSettings> {
