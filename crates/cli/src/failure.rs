@@ -216,8 +216,17 @@ impl Failure {
         ExitCode::from(self.exit())
     }
 
-    /// What is wrong, one thing or more: everything about a study is told at once.
+    /// What is wrong, one thing or more: everything about a study or a schema is told at once.
     fn lines(&self) -> Vec<ErrorLine> {
+        if let Self::Study(StudyError::Data { file, error }) = self
+            && error.all().count() > 1
+        {
+            let line = |one: &DataError| {
+                let (message, hint) = (format!("{file}: {one}"), in_commands(one.hint()));
+                ErrorLine { code: one.code(), place: None, message, hint }
+            };
+            return error.all().map(line).collect();
+        }
         if let Self::Study(StudyError::Faults(faults)) = self {
             let line = |Fault { code, place, message, hint }: &Fault| {
                 let (place, message, hint) = (Some(place.clone()), message.clone(), in_commands(hint));

@@ -28,6 +28,8 @@ pub enum DataError {
         what: String,
         /// What would be right.
         hint: String,
+        /// What else is wrong with the same schema, in the order of its lines.
+        further: Vec<DataError>,
     },
     /// A column that is in one of header and schema only, or twice.
     #[error("column `{column}` {what}")]
@@ -108,6 +110,12 @@ impl DataError {
             Self::Partition { .. } => "D008",
             Self::Record { .. } => "D011",
         }
+    }
+
+    /// The error, and what else is wrong in the same place: everything about a schema is told at once.
+    pub fn all(&self) -> impl Iterator<Item = &Self> {
+        let further = if let Self::Schema { further, .. } = self { further.as_slice() } else { &[] };
+        std::iter::once(self).chain(further)
     }
 
     /// What to do next.

@@ -139,7 +139,7 @@ pub use error::{DataError, RunError};
 pub use family::{Family, Gaussian, Projections};
 pub use fit::{Fit, Fitted, mode};
 pub use fits::Fits;
-pub use intervals::Intervals;
+pub use intervals::{Intervals, LEAST_HELD, MeasuredCoverage};
 pub use member::{ChargeAndGate, Member};
 pub use method::Method;
 pub use model::{

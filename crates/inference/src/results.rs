@@ -66,6 +66,10 @@ pub struct Provenance {
 pub struct DataSummary {
     /// Name or path.
     pub source: String,
+    /// The outcome: its column, with the level whose odds are told where it has two, or its units. None of results of a program that
+    /// did not say so yet, and of rows that are not those of a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
     /// Names of the inputs, in order.
     pub inputs: Vec<String>,
     /// Rows used for training, all clients together.

@@ -7,7 +7,8 @@ use inference::algorithm::chain::{
 use inference::describe::Offer;
 use inference::settings::{Aggregator, Promise};
 use inference::{
-    Family, Gaussian, Method, Model, Point, Prediction, Row, Rows, RunError, Scratch, Simulation, Sink, Site, Support,
+    EncodedPrior, Family, Gaussian, InputLayout, Method, Model, Point, Prediction, PriorTerm, Row, Rows, RunError,
+    Scratch, Simulation, Sink, Site, Support,
 };
 use privacy::{Epsilon, PrivacyError};
 use std::sync::Arc;
@@ -139,4 +140,17 @@ fn what_needs_gradients_is_refused() {
         assert!(conflict.what.contains(Offer::Gradients.words()), "{conflict}");
     }
     assert!(of(&method(PENALTY, Start::Origin, true), &sites, &test).build().is_ok());
+}
+
+/// A prior of a parameter that a chain draws uniformly from its values would be ignored.
+#[test]
+fn a_prior_that_is_stated_for_single_parameters_is_refused() {
+    let stated = EncodedPrior::Stated(PriorTerm::independent(vec![1.0, 0.0], vec![4.0, 1.0]).unwrap());
+    let method = method(BARKER, Start::Prior, false);
+    let inputs = InputLayout::new(1, 1).unwrap();
+    let built = |prior| inference::build(&method, &[6], Arc::new(Levels), &inputs, prior, 1);
+    let Some(RunError::Conflict(conflict)) = built(&stated).err() else { panic!("the prior is ignored") };
+    assert_eq!((conflict.key.as_str(), conflict.code), ("prior", "S009"));
+    assert!(conflict.what.contains("parameter 1 has finitely many values"), "{conflict}");
+    assert!(built(&EncodedPrior::Same(1.0)).is_ok());
 }

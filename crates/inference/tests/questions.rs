@@ -85,61 +85,70 @@ fn wrong_noise_aware(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8
 /// Questions that a method never asks: cut off, too long, of another dimension, not finite, against their own law.
 fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let mut all = vec![("a byte too many", [right, &[0]].concat())];
-    match algorithm_of(method) {
-        "committee" => {}
-        "statistics" => {
-            let asked = |asked: RowSums| postcard::to_allocvec(&asked).unwrap();
-            let (scales, radius) = (vec![1.0; 6], 0.8);
-            all.extend([
-                ("cut off", right[..right.len() - 1].to_vec()),
-                ("another bound", asked(RowSums::Squares { bound: 5.0 })),
-                ("rows within another bound", asked(RowSums::Rows { bound: 5.0 })),
-                ("products of too few columns", asked(RowSums::Products { bounds: vec![1.0; 5] })),
-                ("a bound of 0", asked(RowSums::Products { bounds: with(&scales, 2, 0.0) })),
-                ("a bound that is not a number", asked(RowSums::Products { bounds: with(&scales, 2, f64::NAN) })),
-                ("another radius", asked(RowSums::Outer { scales: scales.clone(), radius: 2.0 * radius })),
-                ("an infinite scale", asked(RowSums::Outer { scales: with(&scales, 0, f64::INFINITY), radius })),
-                ("scales too many", asked(RowSums::Outer { scales: vec![1.0; 7], radius })),
-            ]);
-        }
-        "pvi" => {
-            let q: Vec<f64> = postcard::from_bytes(right).unwrap();
-            all.extend([
-                ("cut off", right[..right.len() - 1].to_vec()),
-                ("no numbers", of_numbers(&[])),
-                ("one coordinate less", of_numbers(&q[1..])),
-                ("one coordinate more", of_numbers(&[&q[..], &[-0.5]].concat())),
-                ("not a number", of_numbers(&with(&q, 1, f64::NAN))),
-                ("infinite", of_numbers(&with(&q, 0, f64::INFINITY))),
-                ("no precision", of_numbers(&with(&q, q.len() - 1, 0.0))),
-                ("negative precision", of_numbers(&with(&q, q.len() - 1, 0.5))),
-                ("huge", of_numbers(&with(&q, 0, 2.0 * LARGEST))),
-                ("huge precision", of_numbers(&with(&q, q.len() - 1, -2.0 * LARGEST))),
-                ("tiny precision", of_numbers(&with(&q, q.len() - 1, -1e-100))),
-            ]);
-        }
-        "noise-aware" => all.extend(wrong_noise_aware(method, right)),
-        "noise-aware-levels" => all.extend(wrong_levels(5)),
+    all.extend(match algorithm_of(method) {
+        "committee" => Vec::new(),
+        "statistics" => wrong_sums(right),
+        "pvi" => wrong_naturals(right),
+        "noise-aware" => wrong_noise_aware(method, right),
+        "noise-aware-levels" => wrong_levels(5),
         // Two contrasts of three classes.
-        "noise-aware-classes" => all.extend(wrong_levels(10)),
-        "chain" => all.extend(wrong_steps(right)),
-        _ => {
-            let (mean, deviation): (Vec<f64>, Vec<f64>) = postcard::from_bytes(right).unwrap();
-            all.extend([
-                ("cut off", right[..right.len() - 1].to_vec()),
-                ("no numbers", of_standing(&[], &[])),
-                ("a mean too short", of_standing(&mean[1..], &deviation)),
-                ("a deviation too long", of_standing(&mean, &[&deviation[..], &[1.0]].concat())),
-                ("not a number", of_standing(&with(&mean, 2, f64::NAN), &deviation)),
-                ("infinite", of_standing(&mean, &with(&deviation, 0, f64::INFINITY))),
-                ("no deviation", of_standing(&mean, &with(&deviation, 0, 0.0))),
-                ("negative deviation", of_standing(&mean, &with(&deviation, 0, -1.0))),
-                ("huge deviation", of_standing(&mean, &with(&deviation, 0, 1e44))),
-                ("tiny deviation", of_standing(&mean, &with(&deviation, 0, 1e-44))),
-            ]);
-        }
-    }
+        "noise-aware-classes" => wrong_levels(10),
+        "chain" => wrong_steps(right),
+        _ => wrong_moments(right),
+    });
     all
+}
+
+/// Sums of rows that are never asked, of five inputs and an outcome.
+fn wrong_sums(right: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let asked = |asked: RowSums| postcard::to_allocvec(&asked).unwrap();
+    let (scales, radius) = (vec![1.0; 6], 0.8);
+    vec![
+        ("cut off", right[..right.len() - 1].to_vec()),
+        ("another bound", asked(RowSums::Squares { bound: 5.0 })),
+        ("rows within another bound", asked(RowSums::Rows { bound: 5.0 })),
+        ("products of too few columns", asked(RowSums::Products { bounds: vec![1.0; 5] })),
+        ("a bound of 0", asked(RowSums::Products { bounds: with(&scales, 2, 0.0) })),
+        ("a bound that is not a number", asked(RowSums::Products { bounds: with(&scales, 2, f64::NAN) })),
+        ("another radius", asked(RowSums::Outer { scales: scales.clone(), radius: 2.0 * radius })),
+        ("an infinite scale", asked(RowSums::Outer { scales: with(&scales, 0, f64::INFINITY), radius })),
+        ("scales too many", asked(RowSums::Outer { scales: vec![1.0; 7], radius })),
+    ]
+}
+
+/// Natural parameters that no posterior has.
+fn wrong_naturals(right: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let q: Vec<f64> = postcard::from_bytes(right).unwrap();
+    vec![
+        ("cut off", right[..right.len() - 1].to_vec()),
+        ("no numbers", of_numbers(&[])),
+        ("one coordinate less", of_numbers(&q[1..])),
+        ("one coordinate more", of_numbers(&[&q[..], &[-0.5]].concat())),
+        ("not a number", of_numbers(&with(&q, 1, f64::NAN))),
+        ("infinite", of_numbers(&with(&q, 0, f64::INFINITY))),
+        ("no precision", of_numbers(&with(&q, q.len() - 1, 0.0))),
+        ("negative precision", of_numbers(&with(&q, q.len() - 1, 0.5))),
+        ("huge", of_numbers(&with(&q, 0, 2.0 * LARGEST))),
+        ("huge precision", of_numbers(&with(&q, q.len() - 1, -2.0 * LARGEST))),
+        ("tiny precision", of_numbers(&with(&q, q.len() - 1, -1e-100))),
+    ]
+}
+
+/// Means and standard deviations that no posterior has.
+fn wrong_moments(right: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let (mean, deviation): (Vec<f64>, Vec<f64>) = postcard::from_bytes(right).unwrap();
+    vec![
+        ("cut off", right[..right.len() - 1].to_vec()),
+        ("no numbers", of_standing(&[], &[])),
+        ("a mean too short", of_standing(&mean[1..], &deviation)),
+        ("a deviation too long", of_standing(&mean, &[&deviation[..], &[1.0]].concat())),
+        ("not a number", of_standing(&with(&mean, 2, f64::NAN), &deviation)),
+        ("infinite", of_standing(&mean, &with(&deviation, 0, f64::INFINITY))),
+        ("no deviation", of_standing(&mean, &with(&deviation, 0, 0.0))),
+        ("negative deviation", of_standing(&mean, &with(&deviation, 0, -1.0))),
+        ("huge deviation", of_standing(&mean, &with(&deviation, 0, 1e44))),
+        ("tiny deviation", of_standing(&mean, &with(&deviation, 0, 1e-44))),
+    ]
 }
 
 /// Looks and levels that are never asked, of four inputs and an intercept, with so many scores.

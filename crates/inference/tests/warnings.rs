@@ -1,7 +1,6 @@
 //! Statistical warnings: each is given where it should be, and not a little before.
 
 use crate::common::{adam, logistic, method, natural, promise, pvi, rows, simulation, sites, whole_step};
-use inference::Method;
 use inference::PriorTerm;
 use inference::algorithm::PviSettings;
 use inference::chain::shown;
@@ -12,6 +11,7 @@ use inference::warning::public::{
     ServedPosterior, approaches, clip_out_of_scale, few_draws, moves, of_plan, of_plan_without_rows, of_served,
 };
 use inference::warning::{Code, PublicWarnings};
+use inference::{Intervals, Method};
 use privacy::{Epsilon, NoiseMultiplier};
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ fn codes(warnings: &PublicWarnings) -> Vec<Code> {
 fn served<'a>(mean: &'a [f64], last_moves: &'a [f64], names: &'a [String]) -> ServedPosterior<'a> {
     static PRIOR: LazyLock<PriorTerm> =
         LazyLock::new(|| PriorTerm::independent(vec![0.0; 2], vec![1.0, 0.25]).unwrap());
-    ServedPosterior { names, prior: Some(&PRIOR), mean, last_moves, draws: None }
+    ServedPosterior { names, prior: Some(&PRIOR), mean, last_moves, intervals: &Intervals::WithoutNoise, draws: None }
 }
 
 #[test]
@@ -49,6 +49,25 @@ fn a_tenth_of_a_deviation_in_the_last_round_and_four_of_the_prior_are_the_most()
     assert!(told[0].contains("the served mean of θ2 moved by 0.11 of its standard deviation"), "{told:?}");
     assert!(told[1].contains("the coefficient of age is 4.5 prior standard deviations from 0"), "{told:?}");
     assert_eq!(codes(&of_served(&served(&[0.0, -8.1], &[], &names))), [Code::BeyondPrior], "of each its own prior");
+}
+
+/// Noise moves a mean in every round: only an interval that is shown can be spoilt by that.
+#[test]
+fn under_noise_a_move_is_told_where_an_interval_is_shown() {
+    let names = ["age".to_owned()];
+    let counted = Intervals::CountNoise { measured: "90 %".into() };
+    let short = Intervals::DoNotHold { measured: "31 %".into() };
+    for (intervals, moved, warned) in [
+        (&counted, 0.45, false),
+        (&counted, 0.55, true),
+        (&short, 1.7, false),
+        (&Intervals::IgnoreNoise, 1.7, false),
+        (&Intervals::FittedPrior, 1.7, false),
+    ] {
+        let moves = [moved, 0.0];
+        let found = of_served(&ServedPosterior { intervals, ..served(&[0.0, 0.0], &moves, &names) });
+        assert_eq!(codes(&found) == [Code::StillMoving], warned, "{intervals:?} {moved}");
+    }
 }
 
 /// Found: a Hamiltonian chain that hardly moved served standard deviations of 5e-7.

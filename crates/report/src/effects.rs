@@ -3,9 +3,10 @@
 use super::numbers::{NOTHING, count, effect, probability};
 use super::page::{Table, figure, folded, note, paragraph, section as titled};
 use super::scores;
-use super::standing::{Placed, Standing};
+use super::standing::{Placed, Role, Standing};
 use crate::svg::{Forest, ForestPoint, ForestRow, Mark, Scale, escape};
-use inference::effects::{Effect, EffectScale, Effects, intervals_are_honest};
+use inference::Intervals;
+use inference::effects::{Effect, EffectScale, Effects};
 
 /// Effects in one figure.
 const DRAWN: usize = 40;
@@ -21,8 +22,8 @@ pub(crate) struct Told<'a> {
     pub(crate) name: &'a str,
     /// Its effects.
     pub(crate) effects: &'a Effects,
-    /// Whether its intervals may be shown.
-    pub(crate) intervals: bool,
+    /// What its intervals are worth; none where the results do not say it.
+    pub(crate) stated: Option<&'a Intervals>,
     /// Colour and shape.
     pub(crate) mark: Mark,
 }
@@ -31,27 +32,35 @@ impl<'a> Told<'a> {
     /// Of a method of a simulation; none where it has no effects.
     fn of(placed: Placed<'a>) -> Option<Self> {
         let method = placed.method;
-        let intervals = intervals_are_honest(&method.algorithm, &method.solver, method.privacy.is_some());
-        Some(Self { name: &method.name, effects: method.effects.as_ref()?, intervals, mark: placed.mark })
+        let stated = method.intervals.as_ref();
+        Some(Self { name: &method.name, effects: method.effects.as_ref()?, stated, mark: placed.mark })
+    }
+
+    /// Whether its intervals may be shown.
+    fn intervals(&self) -> bool {
+        self.stated.is_some_and(Intervals::are_shown)
     }
 
     /// What there is to say of these effects in two sentences.
     pub(crate) fn found(&self) -> String {
         let all = self.effects.effects.len();
         let clear = self.effects.effects.iter().filter(|one| one.lower > 0.0 || one.upper < 0.0).count();
-        let most = if self.intervals { clear.min(3) } else { 3 };
+        let most = if self.intervals() { clear.min(3) } else { 3 };
         let named: Vec<String> = self.leading().into_iter().take(most).map(|one| self.phrase(one)).collect();
         let named = named.join("; ");
-        match (self.intervals, clear) {
+        match (self.intervals(), clear) {
             (true, 0) => {
                 format!("None of {all} comparisons is clear: all 95 % intervals contain \u{201c}no effect\u{201d}.")
             }
-            (true, clear) => {
-                format!(
-                    "Of {all} comparisons {clear} are clear: their 95 % intervals exclude \u{201c}no effect\u{201d}. Clearest: {named}."
-                )
+            (true, 1) => format!(
+                "One of {all} comparisons is clear: its 95 % interval excludes \u{201c}no effect\u{201d}. It is {named}."
+            ),
+            (true, clear) => format!(
+                "Of {all} comparisons {clear} are clear: their 95 % intervals exclude \u{201c}no effect\u{201d}. Clearest: {named}."
+            ),
+            (false, _) => {
+                format!("The most pronounced of {all} comparisons: {named}. How sure these are is not known.")
             }
-            (false, _) => format!("The most pronounced of {all} comparisons: {named}."),
         }
     }
 
@@ -72,7 +81,7 @@ impl<'a> Told<'a> {
                 format!("{sign}{at}{}", self.effects.units.as_ref().map_or(String::new(), |units| format!(" {units}")))
             }
         };
-        let interval = if self.intervals { format!(" (95 % interval {low} to {high})") } else { String::new() };
+        let interval = if self.intervals() { format!(" (95 % interval {low} to {high})") } else { String::new() };
         format!("{}, {size}{interval}", one.words())
     }
 }
@@ -87,8 +96,11 @@ pub(crate) fn section(standing: &Standing) -> String {
     let Some(first) = leading.first() else { return String::new() };
     let others = standing.methods().filter_map(Told::of).filter(|other| other.name != first.name);
     let more: String = others.map(|other| folded(&format!("The same of {}", other.name), &table(&other))).collect();
-    let seeds = if standing.seeds() > 1 { "Effects are those of the first seed. " } else { "" };
-    let body = format!("{}{}", told(&leading, seeds), more);
+    let seeds = match standing.seeds() {
+        0 | 1 => String::new(),
+        seeds => format!("Effects are those of the first of {seeds} simulated runs. "),
+    };
+    let body = format!("{}{}", told(&leading, &seeds), more);
     titled("learnt", "What was learnt", &body)
 }
 
@@ -103,17 +115,26 @@ pub(crate) fn plain(standing: &Standing) -> Option<String> {
     let rows = count(data.train_rows as f64);
     let mut words = format!("What goes with {}? Learnt from {rows} rows{sites}. ", named(first.effects));
     words += &first.found();
-    let predicted: Vec<String> = leading.iter().chain(standing.constant().as_ref()).filter_map(predicts).collect();
+    let constant = standing.constant();
+    let shown = leading.iter().chain(constant.as_ref());
+    let predicted: Vec<String> = shown.filter_map(|placed| predicts(standing, placed)).collect();
     if !predicted.is_empty() {
         words += &format!(" On rows that were not learnt from: {}.", predicted.join(", "));
     }
     Some(words)
 }
 
-/// "84.1 % accuracy by non-private"
-fn predicts(placed: &Placed) -> Option<String> {
+/// "84.1 % accuracy without privacy"
+fn predicts(standing: &Standing, placed: &Placed) -> Option<String> {
     let (score, summary) = placed.method.scores.familiar()?;
-    Some(format!("{} by {}", scores::phrase(score, summary.mean), placed.method.name))
+    let whose = match standing.role(placed.number) {
+        Role::Best => "with privacy".to_owned(),
+        Role::NonPrivate => "without".to_owned(),
+        Role::LocalOnly => "by each site alone".to_owned(),
+        Role::Constant => "by the same answer for every row".to_owned(),
+        Role::Other => format!("by {}", placed.method.name),
+    };
+    Some(format!("{} {whose}", scores::phrase(score, summary.mean)))
 }
 
 /// Words, legend, figures and the first method's table.
@@ -127,9 +148,17 @@ pub(crate) fn told(shown: &[Told], also: &str) -> String {
     format!(
         "{}{legend}<div class=\"figures single\">\n{figures}</div>\n{}{}",
         paragraph(&meaning(first.effects)),
-        table(first),
+        folded_if_long(first),
         note(&format!("{also}{}", remarks(shown)))
     )
+}
+
+/// The first method's table; folded where the figure does not show all of it either.
+fn folded_if_long(told: &Told) -> String {
+    match told.effects.effects.len() {
+        all if all > DRAWN => folded(&format!("All {all} comparisons of {}", told.name), &table(told)),
+        _ => table(told),
+    }
 }
 
 /// What the numbers are.
@@ -162,12 +191,24 @@ pub(crate) fn named(effects: &Effects) -> String {
 
 /// What to know when reading them.
 fn remarks(shown: &[Told]) -> String {
-    let lines = if shown.iter().any(|method| method.intervals) { ", lines 95 % intervals" } else { "" };
+    let lines = match shown.iter().any(Told::intervals) {
+        true => "; lines are 95 % intervals, which hold the value with that probability if the model is right",
+        false => "",
+    };
     let mut words = format!(
         "Points are posterior medians{lines}. These are associations in the model, not causes. A level is compared with the reference \
-         level of its column, which the schema names.",
+         level of its column, which the schema names."
     );
-    let apart: Vec<&str> = shown.iter().filter(|m| m.intervals && !m.effects.covariances).map(|m| m.name).collect();
+    let unknown = |one: &Effect| one.comparison.starts_with("missing against");
+    if let Some(one) = shown.iter().flat_map(|told| &told.effects.effects).find(|one| unknown(one)) {
+        words += &format!(
+            " \u{201c}{}\u{201d} compares rows without a value of {} with rows that have {}.",
+            one.comparison,
+            one.input,
+            one.reference.as_deref().unwrap_or("one")
+        );
+    }
+    let apart: Vec<&str> = shown.iter().filter(|m| m.intervals() && !m.effects.covariances).map(|m| m.name).collect();
     if !apart.is_empty() {
         words += &format!(
             " The posterior of {} has no correlations between coefficients; comparisons of levels add up variances.",
@@ -244,7 +285,15 @@ fn same<'a>(told: &Told<'a>, one: &Effect) -> Option<&'a Effect> {
 
 fn point(told: &Told, one: &Effect) -> ForestPoint {
     let [at, low, high] = one.shown(told.effects.scale);
-    ForestPoint { at, ends: told.intervals.then_some((low, high)), mark: told.mark }
+    ForestPoint { at, ends: told.intervals().then_some((low, high)), mark: told.mark }
+}
+
+/// What the intervals of a method are worth, in a sentence.
+pub(crate) fn worth(stated: Option<&Intervals>) -> String {
+    match stated {
+        Some(intervals) => intervals.sentence(),
+        None => "Its intervals are not shown: these results do not say whether they count the noise.".to_owned(),
+    }
 }
 
 /// All effects of one method.
@@ -258,7 +307,7 @@ pub(crate) fn table(told: &Told) -> String {
     let mut head = vec!["input".to_owned(), "comparison".to_owned()];
     head.extend(several.then(|| escape(&format!("levels of {}", effects.outcome))));
     head.push(size.to_owned());
-    head.extend(told.intervals.then(|| ["95 % interval", sure].map(str::to_owned)).into_iter().flatten());
+    head.extend(told.intervals().then(|| ["95 % interval", sure].map(str::to_owned)).into_iter().flatten());
     let mut table = Table::new(&format!("Effects on {}, {}", named(effects), told.name), head);
     for one in effects.effects.iter().take(LISTED) {
         let [at, low, high] = one.shown(effects.scale).map(effect);
@@ -266,7 +315,7 @@ pub(crate) fn table(told: &Told) -> String {
         cells.extend(several.then(|| one.of.as_ref().map_or_else(|| NOTHING.into(), |of| escape(of))));
         cells.push(at);
         cells.extend(
-            told.intervals
+            told.intervals()
                 .then(|| [format!("{low} to {high}"), escape(&probability(one.positive))])
                 .into_iter()
                 .flatten(),
@@ -275,10 +324,5 @@ pub(crate) fn table(told: &Told) -> String {
     }
     let rest = effects.effects.len().saturating_sub(LISTED);
     let more = if rest > 0 { note(&format!("And {rest} more, in results.json.")) } else { String::new() };
-    let unsure = format!(
-        "The posterior of {} does not count the noise that was added for privacy. Its intervals would be too narrow and are not shown.",
-        told.name
-    );
-    let unsure = if told.intervals { String::new() } else { note(&unsure) };
-    table.html() + &unsure + &more
+    table.html() + &note(&format!("{}: {}", told.name, worth(told.stated))) + &more
 }

@@ -3,10 +3,10 @@
 use super::effects::{self, Told};
 use super::numbers::{bound, count, fixed};
 use super::page::{Table, document, figure, folded, note, paragraph, section};
-use super::posterior::{DRAWN, LISTED, REACH, axis_of, described, interval, order};
+use super::posterior::{DRAWN, LISTED, REACH, axis_of, beside_effects, described, estimate, order, point, shows};
+use super::protection::Protection;
 use super::warnings::about;
-use crate::svg::{Mark, RowPlot, Shown, SvgInterval, SvgRow, escape};
-use inference::effects::intervals_are_honest;
+use crate::svg::{Mark, RowPlot, Shown, SvgRow, escape};
 use inference::results::Coefficient;
 use study::FitResults;
 use study::digits::{shortest, up};
@@ -42,40 +42,42 @@ fn words(results: &FitResults) -> String {
         (Some(told), _) => told.found(),
         (None, []) => "No posterior is shown; the warnings say why.".to_owned(),
         (None, several) => {
-            let sure = results.posterior.iter().filter(|one| is_sure(one)).count();
-            let many = results.posterior.len();
-            let named: Vec<String> = several.iter().map(|one| format!("{} {}", one.name, interval(one))).collect();
-            format!(
-                "The 95 % intervals of {sure} of {many} coefficients do not contain 0. Farthest from 0 are, with their intervals: {}.",
-                named.join("; ")
-            )
+            let (sure, many) = (results.posterior.iter().filter(|one| is_sure(one)).count(), results.posterior.len());
+            let shown = shows(results.intervals.as_ref());
+            let named: Vec<String> =
+                several.iter().map(|one| format!("{} {}", one.name, estimate(one, shown))).collect();
+            let named = named.join("; ");
+            match shown {
+                true => format!(
+                    "The 95 % intervals of {sure} of {many} coefficients do not contain 0. Farthest from 0 are, with their \
+                     intervals: {named}."
+                ),
+                false => format!("The most pronounced of {many} coefficients: {named}."),
+            }
         }
     };
     let privacy = &results.privacy;
-    let (whom, changed) = match (privacy.unit.as_str(), privacy.adjacency.as_str()) {
-        ("client", _) => ("the table as a whole", "all rows were different"),
-        ("person", "add-remove") => {
-            ("every person", "all rows of one person were missing, or those of one more person were there")
-        }
-        ("person", _) => ("every person", "all rows of one person were different, and their number"),
-        (_, "add-remove") => ("every single row", "one row were missing, or one more were there"),
-        (_, _) => ("every single row", "one row were different"),
+    let protection = Protection {
+        unit: &privacy.unit,
+        adjacency: &privacy.adjacency,
+        epsilon: privacy.epsilon,
+        delta: privacy.delta,
+        client: "the table as a whole",
     };
-    let (factor, delta) = (bound(privacy.epsilon.exp()), shortest(privacy.delta));
+    let (whom, if_different) = (protection.whom(), protection.difference());
+    let effect = protection.effect("nothing on this page");
     let outcome = results.effects.as_ref().map_or_else(|| outcome.clone(), effects::named);
     format!(
         "This page shows what a table of {size} says about the outcome \u{201c}{outcome}\u{201d}. {learnt} Noise from the operating \
-         system protects {whom}: if {changed}, nothing on this page would become more than {factor} times as likely or as unlikely, up \
-         to a probability of {delta}. In the terms of the field the guarantee is {}.",
+         system protects {whom}: {if_different}, {effect}. In the terms of the field the guarantee is {}.",
         privacy.promise
     )
 }
 
 /// The effects as they may be shown; none where there are none.
 fn told(results: &FitResults) -> Option<Told<'_>> {
-    let intervals = intervals_are_honest(&results.algorithm, &results.solver, true);
-    let (name, mark) = (results.method.as_str(), Mark::of(0));
-    Some(Told { name, effects: results.effects.as_ref()?, intervals, mark })
+    let (name, mark, stated) = (results.method.as_str(), Mark::of(0), results.intervals.as_ref());
+    Some(Told { name, effects: results.effects.as_ref()?, stated, mark })
 }
 
 /// Effects in the reader's units; nothing without them.
@@ -116,33 +118,36 @@ fn posterior(results: &FitResults) -> String {
     }
     let order = order(all);
     let drawn: Vec<&Coefficient> = order.iter().take(DRAWN).map(|&place| &all[place]).collect();
+    let shown = shows(results.intervals.as_ref());
     let rows = drawn.iter().map(|one| SvgRow {
         name: one.name.clone(),
-        words: format!("{}: {}", one.name, interval(one)),
-        shown: Shown::Intervals(vec![SvgInterval { at: one.mean, reach: REACH * one.deviation, mark: Mark::of(0) }]),
+        words: format!("{}: {}", one.name, estimate(one, shown)),
+        shown: Shown::Intervals(vec![point(one, shown, Mark::of(0))]),
     });
-    let title = "Posterior means with 95 % intervals".to_owned();
-    let plot = RowPlot { title, axis: axis_of(drawn.iter().copied()), rows: rows.collect() };
+    let (title, column) = match shown {
+        true => ("Posterior means with 95 % intervals", "mean and 95 % interval"),
+        false => ("Posterior means", "mean"),
+    };
+    let plot = RowPlot { title: title.to_owned(), axis: axis_of(drawn.iter().copied()), rows: rows.collect() };
     let caption = match order.len() {
         many if many > DRAWN => format!("The {DRAWN} of {many} farthest from 0, in standard deviations"),
         _ => "All coefficients, those farthest from 0 first".to_owned(),
     };
-    let mut table =
-        Table::new("Posterior mean and 95 % interval", vec!["coefficient".into(), "mean and interval".into()]);
+    let mut table = Table::new(title, vec!["coefficient".into(), column.into()]);
     for &place in order.iter().take(LISTED) {
-        table.push("", vec![escape(&all[place].name), interval(&all[place])]);
+        table.push("", vec![escape(&all[place].name), estimate(&all[place], shown)]);
     }
     let body = format!(
         "<div class=\"figures single\">\n{}</div>\n{}{}",
-        figure(&plot.figure("posterior-plot", &described(all, &order)), &caption),
-        note(
-            "Points are posterior means and lines are 95 % intervals. Coefficients belong to inputs as the schema scales them. \
-             The intervals come from the fitted posterior; methods that are not noise-aware ignore the noise in them."
-        ),
+        figure(&plot.figure("posterior-plot", &described(all, &order, shown)), &caption),
+        note(&format!(
+            "Points are posterior means{}. A coefficient belongs to an input as the schema scales it. {}",
+            if shown { " and lines are 95 % intervals" } else { "" },
+            effects::worth(results.intervals.as_ref())
+        )),
         folded(&format!("All {} coefficients", order.len()), &table.html())
     );
-    let heading = if results.effects.is_some() { "Coefficients as encoded" } else { "What was learnt" };
-    section("posterior", heading, &body)
+    beside_effects(results.effects.is_some(), "What was learnt", &body)
 }
 
 /// What exactly was promised, and what the ledger says.
@@ -166,7 +171,7 @@ fn promise(results: &FitResults) -> String {
         ("other fits", earlier),
         ("all fits together", format!("ε = {} at δ = {}", sum(lifetime.epsilon), sum(lifetime.delta))),
         ("noise multiplier", fixed(privacy.noise_multiplier, 3)),
-        ("clipping bound", shortest(privacy.clip)),
+        ("clipping bound", bound(privacy.clip)),
     ];
     let body = format!(
         "{}{}",
@@ -266,6 +271,7 @@ pub(crate) mod tests {
                 delta: 2e-5,
             },
             posterior: vec![one("a", 0.0), one("b", -1.0), one("c", 0.15)],
+            intervals: Some(inference::Intervals::CountNoise { measured: name("measured").into() }),
             effects: None,
             draws: None,
             provenance: Provenance {

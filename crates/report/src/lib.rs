@@ -24,6 +24,7 @@ mod page;
 mod posterior;
 mod profile;
 mod promise;
+mod protection;
 mod provenance;
 mod scores;
 mod sites;

@@ -1,9 +1,10 @@
-//! The posterior: means with 95 % intervals, the surest effects first.
+//! The posterior as encoded: means, with 95 % intervals where these are to be relied on, the surest effects first.
 
 use super::numbers::fixed;
 use super::page::{Table, figure, folded, note, section as titled};
 use super::standing::{Placed, Standing};
-use crate::svg::{Axis, RowPlot, Scale, Shown, SvgInterval, SvgRow, escape};
+use crate::svg::{Axis, Mark, RowPlot, Scale, Shown, SvgInterval, SvgRow, escape};
+use inference::Intervals;
 use inference::results::Coefficient;
 
 /// Coefficients in the figure.
@@ -33,16 +34,53 @@ pub(crate) fn section(standing: &Standing) -> String {
         leading.iter().map(|m| format!("<span>{} {}</span>\n", m.mark.swatch(), escape(&m.method.name))).collect();
     let body = format!(
         "<div class=\"legend\">\n{legend}</div>\n<div class=\"figures single\">\n{}</div>\n{}{}",
-        figure(&plot(&leading, &order).figure("posterior-plot", &described(&first.method.posterior, &order)), &caption),
-        note(
-            "Points are posterior means and lines are 95 % intervals, both of the first seed. A coefficient of a number is the effect of one unit of (x − centre) / scale, with the centre and scale of the schema; that of a level is the effect of the level. The intervals come from the fitted posterior and may ignore the noise that was added for privacy. Most methods ignore correlations between coefficients, which makes their intervals narrower than those of the baselines; do not compare the two."
+        figure(
+            &plot(&leading, &order).figure(
+                "posterior-plot",
+                &described(&first.method.posterior, &order, shows(first.method.intervals.as_ref()))
+            ),
+            &caption
         ),
+        note(&remarks(&leading)),
         folded(
             &format!("All {} coefficients, every method", order.len()),
             &table(standing, &order, &first.method.posterior)
         )
     );
-    titled("posterior", "Posterior", &body)
+    beside_effects(first.method.effects.is_some(), "Posterior", &body)
+}
+
+/// The section of the coefficients; folded where the effects of columns say the same in a reader's units.
+pub(super) fn beside_effects(effects: bool, otherwise: &str, body: &str) -> String {
+    match effects {
+        true => {
+            titled("posterior", "For statisticians", &folded("The model\u{2019}s own coefficients, as encoded", body))
+        }
+        false => titled("posterior", otherwise, body),
+    }
+}
+
+/// Whether intervals may be shown: where nothing is said of them they are not.
+pub(super) fn shows(stated: Option<&Intervals>) -> bool {
+    stated.is_some_and(Intervals::are_shown)
+}
+
+/// What to know when reading the figure.
+fn remarks(leading: &[Placed]) -> String {
+    let mut words = "Points are posterior means of the first seed; lines are 95 % intervals. A coefficient of a number is the effect \
+                     of one unit of (x − centre) / scale, with the centre and scale of the schema; that of a level is the effect \
+                     of the level."
+        .to_owned();
+    let silent: Vec<&str> =
+        leading.iter().filter(|m| !shows(m.method.intervals.as_ref())).map(|m| m.method.name.as_str()).collect();
+    if !silent.is_empty() {
+        words += &format!(
+            " {} has points alone: its intervals do not count the noise that was added for privacy, or did not hold where that was \
+             measured.",
+            silent.join(" and ")
+        );
+    }
+    words
 }
 
 /// Places of the coefficients, the largest |mean| / deviation first.
@@ -56,14 +94,15 @@ pub(super) fn order(posterior: &[Coefficient]) -> Vec<usize> {
 fn plot(leading: &[Placed], order: &[usize]) -> RowPlot {
     let row = |&place: &usize| {
         let found = leading.iter().filter_map(|m| Some((m, m.method.posterior.get(place)?)));
-        let intervals =
-            found.clone().map(|(m, c)| SvgInterval { at: c.mean, reach: REACH * c.deviation, mark: m.mark });
-        let words: Vec<_> = found.map(|(m, c)| format!("{}: {}", m.method.name, interval(c))).collect();
+        let intervals = found.clone().map(|(m, c)| point(c, shows(m.method.intervals.as_ref()), m.mark));
+        let words: Vec<_> = found
+            .map(|(m, c)| format!("{}: {}", m.method.name, estimate(c, shows(m.method.intervals.as_ref()))))
+            .collect();
         let name = leading[0].method.posterior[place].name.clone();
         SvgRow { words: format!("{name}. {}", words.join("; ")), shown: Shown::Intervals(intervals.collect()), name }
     };
     let rows = order.iter().take(DRAWN).map(row).collect();
-    RowPlot { title: "Posterior means with 95 % intervals".into(), axis: axis(leading, order), rows }
+    RowPlot { title: "Posterior means".into(), axis: axis(leading, order), rows }
 }
 
 /// An axis with room around every interval that is drawn, so that each shows both of its ends.
@@ -85,14 +124,22 @@ pub(super) fn axis_of<'a>(drawn: impl Iterator<Item = &'a Coefficient>) -> Axis 
     }
 }
 
-pub(super) fn described(posterior: &[Coefficient], order: &[usize]) -> String {
-    let one = |&place: &usize| format!("{} {}", posterior[place].name, interval(&posterior[place]));
+/// A coefficient in a figure.
+pub(super) fn point(coefficient: &Coefficient, shown: bool, mark: Mark) -> SvgInterval {
+    SvgInterval { at: coefficient.mean, reach: shown.then_some(REACH * coefficient.deviation), mark }
+}
+
+pub(super) fn described(posterior: &[Coefficient], order: &[usize], shown: bool) -> String {
+    let one = |&place: &usize| format!("{} {}", posterior[place].name, estimate(&posterior[place], shown));
     format!("The three farthest from 0: {}.", order.iter().take(3).map(one).collect::<Vec<_>>().join("; "))
 }
 
-/// The mean and the ends of its interval.
-pub(super) fn interval(coefficient: &Coefficient) -> String {
+/// The mean, and the ends of its interval if that may be shown.
+pub(super) fn estimate(coefficient: &Coefficient, shown: bool) -> String {
     let Coefficient { mean, deviation, .. } = coefficient;
+    if !shown {
+        return fixed(*mean, 3);
+    }
     format!("{} [{}, {}]", fixed(*mean, 3), fixed(mean - REACH * deviation, 3), fixed(mean + REACH * deviation, 3))
 }
 
@@ -101,10 +148,10 @@ fn table(standing: &Standing, order: &[usize], names: &[Coefficient]) -> String 
     let methods: Vec<Placed> = standing.methods().filter(|m| m.method.posterior.len() == names.len()).collect();
     let mut head = vec!["coefficient".to_owned()];
     head.extend(methods.iter().map(|m| escape(&m.method.name)));
-    let mut table = Table::new("Posterior mean and 95 % interval", head);
+    let mut table = Table::new("Posterior means, with 95 % intervals where these are to be relied on", head);
     for &place in order.iter().take(LISTED) {
         let mut cells = vec![escape(&names[place].name)];
-        cells.extend(methods.iter().map(|m| interval(&m.method.posterior[place])));
+        cells.extend(methods.iter().map(|m| estimate(&m.method.posterior[place], shows(m.method.intervals.as_ref()))));
         table.push("", cells);
     }
     let rest = order.len().saturating_sub(LISTED);

@@ -5,6 +5,7 @@ use super::effects;
 use super::numbers::{bound, count, fixed};
 use super::page::{note, paragraph};
 use super::promise::without_name;
+use super::protection::Protection;
 use super::scores::{self, in_text};
 use super::standing::{Placed, Standing, spent};
 use super::warnings;
@@ -37,7 +38,25 @@ pub(crate) fn section(standing: &Standing) -> String {
 /// What was found in plain words, then how methods compare and what they promise.
 fn opening(standing: &Standing) -> String {
     let plain = effects::plain(standing).map(|words| paragraph(&words)).unwrap_or_default();
-    plain + &paragraph(&words(standing))
+    plain + &protected(standing).map(|words| paragraph(&words)).unwrap_or_default() + &paragraph(&words(standing))
+}
+
+/// What the best private method would promise, for a reader who knows nothing of privacy; none without one.
+fn protected(standing: &Standing) -> Option<String> {
+    let privacy = standing.best()?.method.privacy.as_ref()?;
+    let protection = Protection {
+        unit: &privacy.unit,
+        adjacency: &privacy.adjacency,
+        epsilon: privacy.epsilon,
+        delta: privacy.delta,
+        client: "all rows of a site",
+    };
+    Some(format!(
+        "In a real study noise would protect {}: {}, {}.",
+        protection.whom(),
+        protection.difference(),
+        protection.effect("nothing that is published")
+    ))
 }
 
 /// The line that says what these results are not, where a method promises something.
@@ -53,15 +72,16 @@ fn facts(standing: &Standing) -> String {
         format!("{} {}", count(number as f64), if number == 1 { one } else { more })
     };
     let persons = data.persons().map(|persons| format!(" of {}", many(persons, "person", "persons")));
-    [
+    let outcome = data.outcome.as_ref().map(|outcome| format!("outcome: {outcome}"));
+    let [first, rest @ ..] = [
         data.source.clone(),
         many(data.clients.len(), "site", "sites"),
         many(data.train_rows, "training row", "training rows") + &persons.unwrap_or_default(),
         format!("{} held out", count(data.test_rows as f64)),
         inputs(&data.inputs),
         many(standing.seeds(), "seed", "seeds"),
-    ]
-    .join(" · ")
+    ];
+    std::iter::once(first).chain(outcome).chain(rest).collect::<Vec<_>>().join(" · ")
 }
 
 /// How many inputs there are; the intercept, which stands last, is not one.
@@ -183,16 +203,17 @@ fn tiles(standing: &Standing) -> String {
     ];
     for (placed, label, class) in labels {
         let Some(Placed { method, .. }) = placed else { continue };
-        let value = method.scores.main().map(|summary| in_text(MAIN, summary)).unwrap_or_default();
-        let unit = scores::axis(MAIN);
-        let name = if method.name == label { unit } else { format!("{unit}, of {}", method.name) };
-        let familiar = method.scores.familiar();
-        let familiar = familiar.map(|(s, summary)| {
-            let sign = if s.unit == ScoreUnit::Share { scores::behind(s) } else { String::new() };
-            format!("{} {}{sign}", s.label, in_text(s, summary))
-        });
-        let beside = familiar.unwrap_or_default();
-        tiles += &tile(class, &label, &value, &name, &beside);
+        let main = method.scores.main().map(|summary| in_text(MAIN, summary)).unwrap_or_default();
+        let of = if method.name == label { String::new() } else { format!(", of {}", method.name) };
+        let [value, first, second] = match method.scores.familiar() {
+            Some((score, summary)) => {
+                let sign = if score.unit == ScoreUnit::Share { scores::behind(score) } else { String::new() };
+                let beside = format!("{} {main}{}", MAIN.label, scores::behind(MAIN));
+                [in_text(score, summary) + &sign, format!("{}{of}", score.label), beside]
+            }
+            None => [main, format!("{}{of}", scores::axis(MAIN)), String::new()],
+        };
+        tiles += &tile(class, &label, &value, &first, &second);
     }
     if let Some(privacy) = standing.best().and_then(|best| best.method.privacy.as_ref()) {
         let value = spent(privacy).map_or_else(|| shortest(privacy.epsilon), |(certified, _)| bound(certified));

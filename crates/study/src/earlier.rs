@@ -68,6 +68,10 @@ fn named(text: &str) -> Option<NamedFile> {
     })
 }
 
+/// What to do instead of believing a posterior that is too sure of itself.
+const SURER: &str = "name a posterior that counts the noise, such as that of \"noise-aware-levels\"; or state how much of its \
+                     precision you believe: discount = 0.5";
+
 /// A posterior as a prior. Intervals that ignore the noise are narrower than what is known: a prior of that precision would believe
 /// yesterday's noise for good. A discount says that somebody thought of it.
 fn earlier(
@@ -90,12 +94,15 @@ fn earlier(
             let message = format!("{name} was served under a prior that was fitted to its releases, for prediction");
             return Err(refused(NOT_TOGETHER, message, "serve it with levels = { prior = \"stated\" }").into());
         }
+        Some(Intervals::DoNotHold { .. }) if discounted => "; its intervals did not hold where that was measured",
         Some(Intervals::IgnoreNoise) | None if discounted => "; it does not count the privacy noise",
+        Some(Intervals::DoNotHold { measured }) => {
+            let message = format!("{name} is too sure of itself for a prior: in simulations {measured}");
+            return Err(refused(NOT_TOGETHER, message, SURER).into());
+        }
         Some(Intervals::IgnoreNoise) | None => {
             let message = format!("{name} does not count the privacy noise: as a prior it would be too sure of itself");
-            let hint = "name a posterior that counts the noise, such as that of \"noise-aware-levels\"; or state how much of its \
-                        precision you believe: discount = 0.5";
-            return Err(refused(NOT_TOGETHER, message, hint).into());
+            return Err(refused(NOT_TOGETHER, message, SURER).into());
         }
     };
     let schema = Schema::from_toml(&posterior.data_schema)

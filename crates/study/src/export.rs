@@ -4,6 +4,7 @@ mod latex;
 
 use crate::digits::shortest;
 use crate::run_results::RunResults;
+use inference::Intervals;
 use inference::results::{MethodResult, PrivacyResult};
 use inference::score::Scores;
 use serde_json::{Value, json};
@@ -91,9 +92,10 @@ const EFFECTS: &[&str] = &[
     "lower",
     "upper",
     "probability_over_null",
+    "interval_left_out",
 ];
 
-/// Odds ratios or differences; without intervals where these do not count the noise.
+/// Odds ratios or differences; without intervals and probabilities where these are not to be relied on, and with the reason.
 fn effects(run: &RunResults) -> ExportTable {
     let mut rows = Vec::new();
     for method in run.methods() {
@@ -104,7 +106,7 @@ fn effects(run: &RunResults) -> ExportTable {
                 inference::effects::EffectScale::OddsRatio => "odds ratio",
                 inference::effects::EffectScale::Difference => "difference",
             };
-            let sure = |value: f64| method.intervals.then_some(value);
+            let sure = |value: f64| method.shows_intervals().then_some(value);
             rows.push(vec![
                 method.method.into(),
                 (&effects.outcome).into(),
@@ -116,10 +118,12 @@ fn effects(run: &RunResults) -> ExportTable {
                 sure(lower).into(),
                 sure(upper).into(),
                 sure(one.positive).into(),
+                method.intervals.and_then(Intervals::not_shown).into(),
             ]);
         }
     }
-    let caption = "Effects with 95 % intervals. No interval is given where the method does not count the noise that was added for privacy.";
+    let caption = "Effects with 95 % intervals. Intervals are left out where they do not count the noise that was added for privacy, or did not hold \
+                   where that was measured.";
     ExportTable { name: "effects", caption: caption.to_owned(), columns: EFFECTS, rows }
 }
 

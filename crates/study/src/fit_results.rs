@@ -4,6 +4,7 @@
 //! public one, of rows or of persons, so the file may be published.
 
 use crate::error::StudyError;
+use inference::Intervals;
 use inference::effects::Effects;
 use inference::results::{Coefficient, Provenance};
 use inference::warning::PublicWarnings;
@@ -61,6 +62,10 @@ pub struct FitResults {
     pub lifetime: FitLifetime,
     /// The posterior, coefficient by coefficient; empty where it is not served.
     pub posterior: Vec<Coefficient>,
+    /// What the intervals of that posterior are worth: where they do not count the noise, or did not hold where that was measured,
+    /// they are not shown. None in results of a program that did not say so yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<Intervals>,
     /// What the posterior says about the columns, in the reader's units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Effects>,

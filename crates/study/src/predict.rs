@@ -118,7 +118,7 @@ fn about(posterior: &Posterior, site: Option<&str>, predictions: &Predictions) -
     let interval = match (first.is_some_and(|first| first.interval.is_some()), &posterior.intervals) {
         (true, _) => ", with a 95 % interval".to_owned(),
         (false, Some(intervals)) => intervals.not_shown().map_or_else(String::new, |why| format!(" ({why})")),
-        (false, None) => String::new(),
+        (false, None) => " (interval not shown: the file does not say whether it counts the noise)".to_owned(),
     };
     let at = match (site, &posterior.posterior.intercepts) {
         (Some(site), _) => format!(" at {site}"),

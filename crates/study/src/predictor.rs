@@ -31,7 +31,7 @@ pub(crate) fn predict(posterior: &Posterior, csv: &[u8], registry: &Registry) ->
     let q = posterior.posterior.gaussian().filter(fits).ok_or_else(improper)?;
     let predictions = model.predict(&rows, &q);
     let of = predicted(&schema, predictions.first());
-    let shown = posterior.intervals.as_ref().is_none_or(Intervals::are_shown);
+    let shown = posterior.intervals.as_ref().is_some_and(Intervals::are_shown);
     let intervals =
         if shown { intervals(model.as_ref(), &predictions, &rows, &q) } else { vec![None; predictions.len()] };
     let (centre, scale) = scale_of(&schema);
@@ -113,7 +113,7 @@ mod tests {
             inputs: vec!["age".into()],
             data_schema: format!("outcome = {outcome}\n{COLUMNS}"),
             posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None, intercepts: None },
-            intervals: None,
+            intervals: Some(Intervals::WithoutNoise),
             not_served: None,
         }
     }

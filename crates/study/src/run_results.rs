@@ -4,7 +4,8 @@ use crate::error::StudyError;
 use crate::fit_results::FitResults;
 use crate::run::read_results;
 use crate::store::unfinished;
-use inference::effects::{Effects, intervals_are_honest};
+use inference::Intervals;
+use inference::effects::Effects;
 use inference::results::{Coefficient, Results};
 use std::path::Path;
 
@@ -26,10 +27,17 @@ pub struct MethodEffects<'a> {
     pub effects: Option<&'a Effects>,
     /// As encoded.
     pub coefficients: &'a [Coefficient],
-    /// Whether its intervals count the noise.
-    pub intervals: bool,
+    /// What its intervals are worth; none in results of a program that did not say so yet.
+    pub intervals: Option<&'a Intervals>,
     /// Whether the program added it for comparison.
     pub baseline: bool,
+}
+
+impl MethodEffects<'_> {
+    /// Whether its intervals may be shown: where nothing is said of them they are not.
+    pub fn shows_intervals(&self) -> bool {
+        self.intervals.is_some_and(Intervals::are_shown)
+    }
 }
 
 impl RunResults {
@@ -80,20 +88,17 @@ impl RunResults {
                 method: &fit.method,
                 effects: fit.effects.as_ref(),
                 coefficients: &fit.posterior,
-                intervals: intervals_are_honest(&fit.algorithm, &fit.solver, true),
+                intervals: fit.intervals.as_ref(),
                 baseline: false,
             }],
             Self::Simulation(results) => {
                 let served = results.methods.iter().filter(|method| !method.posterior.is_empty());
-                let one = |method: &'_ inference::results::MethodResult| {
-                    intervals_are_honest(&method.algorithm, &method.solver, method.privacy.is_some())
-                };
                 served
                     .map(|method| MethodEffects {
                         method: &method.name,
                         effects: method.effects.as_ref(),
                         coefficients: &method.posterior,
-                        intervals: one(method),
+                        intervals: method.intervals.as_ref(),
                         baseline: method.baseline,
                     })
                     .collect()

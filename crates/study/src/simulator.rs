@@ -182,6 +182,7 @@ impl Engine for Simulator {
             .collect();
         Ok(DataSummary {
             source: self.source.clone(),
+            outcome: Schema::from_toml(&self.schema).ok().map(|schema| schema.outcome().words()),
             inputs: self.table.inputs.clone(),
             train_rows: clients.iter().map(|c| c.rows).sum(),
             test_rows: federation.test.len(),

@@ -347,6 +347,7 @@ impl Engine for SyntheticEngine {
             |client: usize| ClientSummary { name: format!("client {client}"), rows, test_rows: 0, persons: None };
         Ok(DataSummary {
             source: self.made.source().to_owned(),
+            outcome: None,
             inputs: self.made.schema()?.inputs(self.made.has_intercept()),
             train_rows: self.clients * rows,
             test_rows: self.held_out,

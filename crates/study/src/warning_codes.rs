@@ -21,10 +21,11 @@ pub(crate) const ALL: &[CodeEntry] = &[
     CodeEntry {
         code: "W002",
         title: "the served mean still moved in the last round (a warning)",
-        text: "In the last round some posterior mean moved by more than a tenth of its standard deviation, so one more\n\
-               round would have given a different answer. There were too few rounds, or the noise keeps moving the mean:\n\
-               use more rounds, a smaller damping, or serve the mean of the last rounds (readout.average). Source: public,\n\
-               since it follows from released values. Exit code 0.",
+        text: "In the last round some posterior mean moved by more than half of its standard deviation (a tenth, without\n\
+               privacy), so that its interval stands in the wrong place. There were too few rounds, or the noise keeps\n\
+               moving the mean: use more rounds, a smaller damping, or serve the mean of the last rounds\n\
+               (readout.average). Methods whose intervals are not shown are not warned of: noise moves their means in every\n\
+               round. Source: public, since it follows from released values. Exit code 0.",
     },
     CodeEntry {
         code: "W003",

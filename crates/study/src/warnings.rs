@@ -10,7 +10,7 @@ use inference::effects::{Effects, effects};
 use inference::results::{DataSummary, MethodResult};
 use inference::warning::public::{ServedPosterior, clip_out_of_scale, of_served};
 use inference::warning::{Code, Warning, over_seeds, rows};
-use inference::{EncodedPrior, Kind, Numeric, OutcomeKind, Partition, PriorTerm, Schema, Split};
+use inference::{EncodedPrior, Kind, Method, Numeric, OutcomeKind, Partition, PriorTerm, Schema, Split};
 
 /// What is known of a study beside its runs.
 pub(crate) struct StudyContext<'a> {
@@ -37,19 +37,20 @@ impl<'a> StudyContext<'a> {
     fn of_run(&self, work: Work<'_>, run: &Finished) -> Vec<Warning> {
         let mut found = run.warnings.clone();
         if let Work::Method(method) = work {
-            found.extend(self.of_served(method.algorithm.draws().is_some(), run));
+            found.extend(self.of_served(method, run));
         }
         found
     }
 
-    fn of_served(&self, draws: bool, run: &Finished) -> Vec<Warning> {
+    fn of_served(&self, method: &Method, run: &Finished) -> Vec<Warning> {
         let prior = prior_term(self.study, self.schema.as_ref(), run.posterior.mean.len());
         let served = ServedPosterior {
             names: self.names,
             prior: prior.as_ref(),
             mean: &run.posterior.mean,
             last_moves: &run.last_moves,
-            draws: draws.then_some(run.chain.as_ref()),
+            intervals: &method.intervals(),
+            draws: method.algorithm.draws().is_some().then_some(run.chain.as_ref()),
         };
         of_served(&served).iter().cloned().collect()
     }

@@ -5,6 +5,7 @@ use super::table::{HtmlTable, TableCell, bar, interval_bar};
 use super::view::{CoefficientView, RunEnd, RunPhase, RunView, SiteStatus, SiteView};
 use super::words::{NOTHING, ago, bound, counted, fixed, given, moment, span};
 use crate::identity::PARTY_LATE;
+use inference::Intervals;
 use maud::{Markup, html};
 
 /// Half the width of a 95 % interval, in deviations.
@@ -275,16 +276,34 @@ fn nodes(view: &RunView, edition: Edition) -> Markup {
     }
 }
 
+/// The coefficients; with intervals where the method's are to be relied on, and with the reason where they are not.
 fn posterior(view: &RunView) -> Markup {
     if view.posterior.is_empty() {
         return html! { p.note { "There is no posterior yet." } };
     }
+    let about = match &view.intervals {
+        Some(intervals) => intervals.sentence(),
+        None => {
+            "Intervals are not shown: it is not known whether they count the noise that was added for privacy.".into()
+        }
+    };
+    let shown = view.intervals.as_ref().is_some_and(Intervals::are_shown);
+    html! {
+        (if shown { with_intervals(&view.posterior) } else { means_alone(&view.posterior) })
+        p.note { (about) }
+        @if !view.inputs.is_empty() {
+            p.inputs { "Inputs: " @for input in &view.inputs { code { (input) } " " } }
+        }
+    }
+}
+
+fn with_intervals(posterior: &[CoefficientView]) -> Markup {
     let ends = |one: &CoefficientView| [one.mean - REACH * one.deviation, one.mean + REACH * one.deviation];
-    let all = view.posterior.iter().flat_map(ends).filter(|end| end.is_finite());
+    let all = posterior.iter().flat_map(ends).filter(|end| end.is_finite());
     let scale = all.fold(0.0_f64..0.0_f64, |scale, end| scale.start.min(end)..scale.end.max(end));
     let columns = vec!["coefficient", "mean", "standard deviation", "95 % interval", "interval (dotted line: 0)"];
     let mut table = HtmlTable::new("posterior-table", "Posterior means and standard deviations", columns);
-    for one in &view.posterior {
+    for one in posterior {
         let [low, high] = ends(one);
         table.push(vec![
             TableCell::name(&one.name),
@@ -294,12 +313,16 @@ fn posterior(view: &RunView) -> Markup {
             TableCell::of(interval_bar(low, one.mean, high, &scale)),
         ]);
     }
-    html! {
-        (table.html())
-        @if !view.inputs.is_empty() {
-            p.inputs { "Inputs: " @for input in &view.inputs { code { (input) } " " } }
-        }
+    table.html()
+}
+
+/// Means without standard deviations: these would be read as intervals.
+fn means_alone(posterior: &[CoefficientView]) -> Markup {
+    let mut table = HtmlTable::new("posterior-table", "Posterior means", vec!["coefficient", "mean"]);
+    for one in posterior {
+        table.push(vec![TableCell::name(&one.name), TableCell::text(fixed(one.mean, 3))]);
     }
+    table.html()
 }
 
 fn checks(view: &RunView) -> Markup {

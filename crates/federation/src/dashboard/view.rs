@@ -1,6 +1,7 @@
 //! What the dashboard shows: public values only, and where they come from.
 
 use crate::message::Attempt;
+use inference::Intervals;
 use inference::warning::PublicWarnings;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -87,6 +88,9 @@ pub struct RunView {
     pub inputs: Vec<String>,
     /// The posterior as it is now, in the order of [`RoundPoint::coefficients`].
     pub posterior: Vec<CoefficientView>,
+    /// What its intervals are worth; none where that is not known, and then they are not shown.
+    #[serde(default)]
+    pub intervals: Option<Intervals>,
     /// What was checked of what is kept.
     pub checks: ReplayCheck,
     /// What the run itself warns of, of public source only: nothing that was read from rows can stand here.

@@ -143,6 +143,7 @@ impl Release<'_> {
             privacy: self.privacy()?,
             lifetime: self.lifetime,
             posterior: Vec::new(),
+            intervals: Some(method.intervals()),
             effects: None,
             draws: None,
             provenance: self.made.provenance(None),

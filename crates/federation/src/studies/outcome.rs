@@ -11,7 +11,7 @@ use crate::manifest::{Manifest, RunParts};
 use crate::message::RunOutcome;
 use inference::results::{Coefficient, Provenance, SCHEMA, SecureSumResult};
 use inference::warning::PublicWarnings;
-use inference::{Gaussian, RunError};
+use inference::{Gaussian, Intervals, RunError};
 use privacy::{Grant, Unit};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -73,6 +73,8 @@ struct FederationResults<'a> {
     nodes: Vec<&'a str>,
     sites: Vec<FederationSite<'a>>,
     posterior: Vec<Coefficient>,
+    /// What the intervals of that posterior are worth.
+    intervals: Intervals,
     /// When and by what these results were written. It has no digest of anybody's rows.
     provenance: Provenance,
     /// Of public source only.
@@ -238,6 +240,7 @@ fn results<'a>(
         nodes: manifest.nodes.iter().map(|node| node.name.as_str()).collect(),
         sites,
         posterior,
+        intervals: method.intervals(),
         provenance: ended.made.provenance(None),
         warnings: ended.warnings,
     })

@@ -63,6 +63,7 @@ impl RunWarnings {
             prior: self.prior.as_ref(),
             mean,
             last_moves: &last_moves,
+            intervals: &method.intervals(),
             draws: *draws,
         };
         PublicWarnings::of(planned.chain(of_served(&served).iter().cloned()).chain(of_method.clone()))

@@ -1,5 +1,6 @@
 //! From a study to a manifest, its parts, the rows of its sites and what a run leaves.
 
+mod prior;
 mod short;
 
 use super::builder::Studies;

@@ -56,6 +56,9 @@ impl Hospitals {
             curve: Vec::new(),
             inputs: INPUTS.map(Into::into).into(),
             posterior: Vec::new(),
+            intervals: Some(inference::Intervals::CountNoise {
+                measured: "90 % intervals held 86 to 94 % of the coefficients of made-up rows".into(),
+            }),
             checks: ReplayCheck::default(),
             warnings: inference::warning::PublicWarnings::default(),
         };

@@ -102,7 +102,12 @@ impl<'a> Drawing<'a> {
             let found = format!("{} coefficients of {width} inputs", law.coefficients.len());
             return Err(DataError::Width { found });
         }
-        let refused = |what: String, hint: &str| DataError::Schema { line: None, what, hint: hint.to_owned() };
+        let refused = |what: String, hint: &str| DataError::Schema {
+            line: None,
+            what,
+            hint: hint.to_owned(),
+            further: Vec::new(),
+        };
         if schema.classes().is_some_and(|classes| classes > 2) {
             let what =
                 format!("rows cannot be drawn for `{}`, which has more than two levels", schema.outcome().column);

@@ -62,6 +62,15 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The column for a reader: with the level whose odds are told where it has two, or with its units.
+    pub fn words(&self) -> String {
+        match (&self.kind, &self.units) {
+            (OutcomeKind::Classes(levels), _) if levels.len() == 2 => format!("{} = {}", self.column, levels[1]),
+            (_, Some(units)) => format!("{} ({units})", self.column),
+            (_, None) => self.column.clone(),
+        }
+    }
+
     /// A value that a row may have, as it would stand in a file.
     pub fn example(&self) -> String {
         match &self.kind {

@@ -19,12 +19,6 @@ const REACH: f64 = 1.959_963_984_540_054;
 /// More effects than this are not listed: inputs of that many columns, such as pixels, have no reader.
 pub const MOST_EFFECTS: usize = 2000;
 
-/// Whether a method's intervals count the noise that was added for privacy, by its algorithm and solver. Everything that shows or
-/// writes an interval of an effect asks here.
-pub fn intervals_are_honest(algorithm: &str, solver: &str, private: bool) -> bool {
-    !private || algorithm.starts_with("noise-aware") || (algorithm == "statistics" && solver.contains("noise-aware"))
-}
-
 /// How an effect is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

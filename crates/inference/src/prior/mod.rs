@@ -17,7 +17,7 @@ pub use units::{CoefficientPrior, ConvertedPrior, StatedRange};
 
 use crate::describe::{Conflict, NOT_TOGETHER};
 use crate::settings::Covariance;
-use crate::{Family, Model};
+use crate::{Family, Model, Support};
 use serde::Serialize;
 
 /// The prior of encoded coefficients.
@@ -51,9 +51,18 @@ impl EncodedPrior {
     /// Natural parameters in a family.
     ///
     /// # Errors
-    /// A prior of another number of coefficients, and one with correlations in a mean-field family.
+    /// A prior of another number of coefficients, one that is stated for single parameters of which some have finitely many values,
+    /// and one with correlations in a mean-field family.
     pub(crate) fn natural(&self, model: &dyn Model, family: Family) -> Result<Vec<f64>, Conflict> {
         let d = family.dimension();
+        let counted = |support: &Support| matches!(support, Support::UpTo(_));
+        if let (Self::Stated(_), Some(at)) = (self, model.supports(d).iter().position(counted)) {
+            let what = format!(
+                "the prior is stated for single parameters, and parameter {} has finitely many values, where it would be ignored",
+                at + 1
+            );
+            return Err(Conflict::new("prior", NOT_TOGETHER, what, "state one precision: prior = { precision = 1.0 }"));
+        }
         let Some(term) = self.term(model, d) else {
             let found = if let Self::Stated(term) = self { term.dimension() } else { d };
             let what = format!("the prior is stated for {found} coefficients, and the method has {d}");

@@ -258,7 +258,7 @@ impl Promise {
     /// What vectors are clipped to, in words.
     pub fn clip_words(&self) -> String {
         match self.clip {
-            None => "no bound of the study's own".to_owned(),
+            None => "a bound that follows from public numbers, once these are known".to_owned(),
             Some(Clip::Fixed(bound)) => format!("clipped to {bound}"),
             Some(Clip::TimesRate(bound)) => format!("clipped to {bound} times the sampling rate"),
         }

@@ -92,6 +92,7 @@ fn warned(
         prior: prior.as_ref(),
         mean: now.mean(),
         last_moves: &moves(before.mean(), now.mean(), &now.deviations()),
+        intervals: &method.intervals(),
         draws: chain.as_ref().map(Option::as_ref),
     };
     let (of_run, of_plan) = (of_served(&served), of_plan(method, &built.plan));

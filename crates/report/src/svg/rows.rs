@@ -26,13 +26,13 @@ pub struct Bar {
     pub mark: Mark,
 }
 
-/// A point with an interval around it.
+/// A point, with an interval around it where there is one.
 #[derive(Debug, Clone, Copy)]
 pub struct SvgInterval {
     /// The point.
     pub at: f64,
-    /// Half the width of the interval.
-    pub reach: f64,
+    /// Half the width of the interval, where there is one that may be drawn.
+    pub reach: Option<f64>,
     /// Its colour and shape.
     pub mark: Mark,
 }
@@ -95,7 +95,10 @@ impl Shown {
     fn ends(&self) -> Vec<f64> {
         match self {
             Self::Bar(bar) => vec![0.0, bar.used, bar.granted],
-            Self::Intervals(all) => all.iter().flat_map(|i| [i.at - i.reach, i.at + i.reach]).collect(),
+            Self::Intervals(all) => {
+                let reach = |i: &SvgInterval| i.reach.unwrap_or(0.0);
+                all.iter().flat_map(|i| [i.at - reach(i), i.at + reach(i)]).collect()
+            }
         }
     }
 }
@@ -139,15 +142,18 @@ impl Bar {
 
 impl SvgInterval {
     fn drawn(&self, middle: f64, ruler: &Ruler, sheet: &Sheet) -> String {
-        let ends = (ruler.pixel(self.at - self.reach), ruler.pixel(self.at + self.reach), ruler.pixel(self.at));
-        let (Some(low), Some(high), Some(at)) = ends else { return String::new() };
+        let Some(at) = ruler.pixel(self.at) else { return String::new() };
+        let point = self.mark.point(sheet, (at, middle), 0.75);
+        let Some(reach) = self.reach else { return point };
+        let ends = (ruler.pixel(self.at - reach), ruler.pixel(self.at + reach));
+        let (Some(low), Some(high)) = ends else { return String::new() };
         let colour = self.mark.colour(sheet);
         let (top, cap) = (middle - CAP, 2.0 * CAP);
         let line = format!(
             "<path d=\"M{low:.1} {middle:.1} H{high:.1} M{low:.1} {top:.1} v{cap} M{high:.1} {top:.1} v{cap}\" \
              fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\"/>\n"
         );
-        line + &self.mark.point(sheet, (at, middle), 0.75)
+        line + &point
     }
 }
 
@@ -178,7 +184,7 @@ mod tests {
 
     #[test]
     fn both_ends_of_an_interval_are_marked() {
-        let interval = SvgInterval { at: 0.0, reach: 1.0, mark: Mark::of(1) };
+        let interval = SvgInterval { at: 0.0, reach: Some(1.0), mark: Mark::of(1) };
         let svg =
             plot(vec![SvgRow { name: "a".into(), shown: Shown::Intervals(vec![interval]), words: String::new() }]);
         assert!(svg.contains("M142.0 22.5 H430.0 M142.0 20.0 v5 M430.0 20.0 v5"), "{svg}");
@@ -187,10 +193,20 @@ mod tests {
     #[test]
     fn long_names_are_cut_with_a_sign_and_strange_numbers_are_not_drawn() {
         assert_eq!((shortened("short", 5), shortened("longer", 5)), ("short".to_owned(), "long…".to_owned()));
-        let interval = SvgInterval { at: f64::NAN, reach: 1.0, mark: Mark::of(1) };
+        let interval = SvgInterval { at: f64::NAN, reach: Some(1.0), mark: Mark::of(1) };
         let svg =
             plot(vec![SvgRow { name: "a".into(), shown: Shown::Intervals(vec![interval]), words: String::new() }]);
         assert!(!svg.contains("NaN"), "{svg}");
         assert!(plot(vec![]).ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn a_point_without_an_interval_has_no_bar() {
+        let drawn = |reach| {
+            let interval = SvgInterval { at: 0.5, reach, mark: Mark::of(1) };
+            plot(vec![SvgRow { name: "a".into(), shown: Shown::Intervals(vec![interval]), words: String::new() }])
+        };
+        assert!(drawn(Some(1.0)).contains("stroke-width=\"1.8\""));
+        assert!(!drawn(None).contains("stroke-width=\"1.8\"") && drawn(None).len() + 400 > drawn(Some(1.0)).len());
     }
 }

@@ -66,10 +66,16 @@ fn noise_that_was_not_counted_needs_a_discount_and_a_fitted_prior_is_refused() {
         Err(error) => format!("{} {error}", error.code()),
     };
     assert!(code(&bare, Some(Intervals::IgnoreNoise), "a").contains("S009"));
+    let short = || Some(Intervals::DoNotHold { measured: "90 % intervals held 31 to 100 %".into() });
+    assert!(code(&bare, short(), "f").contains("S009"));
+    assert!(code(STUDY, short(), "g").contains("did not hold"));
     assert!(code(&bare, None, "b").contains("S009"));
     assert!(code(STUDY, Some(Intervals::FittedPrior), "c").contains("S009"));
     assert!(code(STUDY, Some(Intervals::IgnoreNoise), "d").contains("does not count the privacy noise"));
-    assert!(code(&bare, Some(Intervals::count_noise("90 %")), "e").contains("earlier posterior (yesterday, private)"));
+    assert!(
+        code(&bare, Some(Intervals::CountNoise { measured: "90 %".into() }), "e")
+            .contains("earlier posterior (yesterday, private)")
+    );
 }
 
 #[test]

@@ -32,6 +32,7 @@ impl Engine for Fake {
         let clients = vec![ClientSummary { name: "0".into(), rows: 9, test_rows: 1, persons: None }];
         Ok(DataSummary {
             source: "fake".into(),
+            outcome: None,
             inputs: vec!["a".into()],
             train_rows: 9,
             test_rows: 1,

@@ -309,6 +309,7 @@ impl RunMonitor {
             posterior: named
                 .map(|(name, (&mean, &deviation))| CoefficientView { name: name.clone(), mean, deviation })
                 .collect(),
+            intervals: Some(method.intervals()),
             checks,
             warnings,
         }
@@ -379,8 +380,11 @@ impl DashboardSource for RunMonitor {
             .map(|one| json!({ "name": one.name, "mean": one.mean, "deviation": one.deviation }))
             .collect();
         Some(
-            json!({ "run": view.id, "round": view.round, "promise": view.promise, "posterior": coefficients })
-                .to_string(),
+            json!({
+                "run": view.id, "round": view.round, "promise": view.promise, "intervals": view.intervals,
+                "posterior": coefficients,
+            })
+            .to_string(),
         )
     }
 

@@ -16,7 +16,7 @@ use crate::release::{Clipped, Release, Releases};
 use crate::settings::{
     Aggregator, Clip, Covariance, DAMPING_KEY, Damping, MOST_ROUNDS_KEY, Promise, ROUNDS_KEY, Rounds, Schedule,
 };
-use crate::{Intervals, RunError};
+use crate::{Intervals, MeasuredCoverage, RunError};
 use privacy::{Grain, Unit};
 use serde::Serialize;
 use std::sync::Arc;
@@ -82,11 +82,10 @@ impl NoiseAwareConstants {
 }
 
 /// What was measured of rule A: `posterity reproduce coverage-methods`.
-const MEASURED_A: &str =
-    "90 % intervals held 31 to 100 % of the coefficients of made-up rows (20 replicates of twelve cells)";
+const MEASURED_A: MeasuredCoverage =
+    MeasuredCoverage { least: 31, most: 100, of: "the coefficients of made-up rows (20 replicates of twelve cells)" };
 /// What was measured of rule B there.
-const MEASURED_B: &str =
-    "90 % intervals held 25 to 94 % of the coefficients of made-up rows (20 replicates of twelve cells)";
+const MEASURED_B: MeasuredCoverage = MeasuredCoverage { least: 25, most: 94, ..MEASURED_A };
 /// Default bound of second moments, as a share of the clip.
 const MOMENTS_OF_CLIP: f64 = 0.7;
 /// Bound of second moments where nothing is clipped.
@@ -346,8 +345,8 @@ impl AlgorithmSettings for NoiseAwareSettings {
 
     fn intervals(&self) -> Intervals {
         match self.constants.curvature {
-            Curvature::Moments { .. } => Intervals::count_noise(MEASURED_A),
-            Curvature::EveryRound { .. } => Intervals::count_noise(MEASURED_B),
+            Curvature::Moments { .. } => Intervals::count_noise(&MEASURED_A),
+            Curvature::EveryRound { .. } => Intervals::count_noise(&MEASURED_B),
         }
     }
 

@@ -19,7 +19,7 @@ use crate::settings::{
     Repair, Rounds,
 };
 use crate::solve::LocalSolve;
-use crate::{Intervals, RunError};
+use crate::{Intervals, MeasuredCoverage, RunError};
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
 
@@ -229,8 +229,8 @@ pub(in crate::algorithm) fn repair_words(repair: Repair) -> Option<String> {
 }
 
 /// What was measured of the noise-aware readout: `posterity reproduce coverage-methods`.
-const MEASURED: &str =
-    "90 % intervals held 80 to 100 % of the coefficients of made-up rows (20 replicates of six cells)";
+const MEASURED: MeasuredCoverage =
+    MeasuredCoverage { least: 80, most: 100, of: "the coefficients of made-up rows (20 replicates of six cells)" };
 
 impl AlgorithmSettings for PviSettings {
     fn descriptor(&self) -> &'static Descriptor<dyn AlgorithmSettings> {
@@ -261,7 +261,7 @@ impl AlgorithmSettings for PviSettings {
 
     fn intervals(&self) -> Intervals {
         match self.readout.noise {
-            NoiseReading::Aware => Intervals::count_noise(MEASURED),
+            NoiseReading::Aware => Intervals::count_noise(&MEASURED),
             NoiseReading::Plain => Intervals::IgnoreNoise,
         }
     }

@@ -24,7 +24,7 @@ use crate::regression::{MOST_INPUTS, SyntheticSearch};
 use crate::release::{Bound, Clipped, Numbers, OpeningRelease, Release, Releases};
 use crate::settings::{Batching, Covariance, Promise, Rounds};
 use crate::solve::{Problem, RowSums};
-use crate::{Intervals, RunError};
+use crate::{Intervals, MeasuredCoverage, RunError};
 use privacy::{Adjacency, Grain, NoiseMultiplier, PrivacyError, Shape, Unit};
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
@@ -57,8 +57,11 @@ pub struct StatisticsSettings {
 }
 
 /// What was measured of the noise-aware reading (`docs/maths/regression.md`).
-const MEASURED: &str =
-    "90 % intervals held 84 to 94 % of the coefficients where rows are Gaussian (200 replicates of each of six cells)";
+const MEASURED: MeasuredCoverage = MeasuredCoverage {
+    least: 84,
+    most: 94,
+    of: "the coefficients where rows are Gaussian (200 replicates of each of six cells); other rows were not measured",
+};
 
 /// A rule in canonical bytes: its name and its settings.
 fn by_name<S: Serializer>(rule: &Arc<dyn Rule>, to: S) -> Result<S::Ok, S::Error> {
@@ -191,7 +194,7 @@ impl AlgorithmSettings for StatisticsSettings {
 
     fn intervals(&self) -> Intervals {
         match self.reading {
-            StatisticsReading::NoiseAware => Intervals::count_noise(MEASURED),
+            StatisticsReading::NoiseAware => Intervals::count_noise(&MEASURED),
             StatisticsReading::Ridge | StatisticsReading::Naive => Intervals::IgnoreNoise,
         }
     }

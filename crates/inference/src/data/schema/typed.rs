@@ -10,36 +10,78 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// Reads and checks a schema. Errors name the line.
+/// Reads and checks a schema. Everything that is wrong with it is told, each with its line.
 pub(super) fn read(text: &str) -> Result<Schema, DataError> {
     let typed: SchemaAsTyped = toml::from_str(text).map_err(|error| {
         let line = error.span().map(|span| line_of(text, span.start));
-        DataError::Schema { line, what: error.message().to_owned(), hint: hint_of(error.message()) }
+        refused(line, error.message(), hint_of(error.message()))
     })?;
-    let outcome_line = line_of(text, typed.outcome.span().start);
-    let outcome = typed.outcome.into_inner().meant().map_err(|wrong| wrong.at(outcome_line))?;
-    let mut columns: Vec<Column> = Vec::new();
-    for column in typed.column {
-        let line = line_of(text, column.span().start);
-        let column = column.into_inner().meant().map_err(|wrong| wrong.at(line))?;
-        if column.name == outcome.column || columns.iter().any(|other| other.name == column.name) {
-            let what = format!("column `{}` is named twice", column.name);
-            return Err(Wrong::new(what, "keep one of the two").at(line));
-        }
-        columns.push(column);
-    }
-    let id = |key: &str, name: Option<Spanned<String>>| {
-        name.map(|name| id_column(key, name, text, &outcome, &columns)).transpose()
+    let SchemaAsTyped { outcome, record_id, person_id, only, column: typed } = typed;
+    let (outcome_line, outcome) = (line_of(text, outcome.span().start), outcome.into_inner());
+    let target = outcome.column.clone();
+    let mut found = Findings::default();
+    let outcome = found.take(outcome.meant().map_err(|wrong| wrong.at(outcome_line)));
+    let columns = found.columns(typed, &target, text);
+    let mut id = |key: &str, name: Option<Spanned<String>>| {
+        name.and_then(|name| found.take(id_column(key, name, text, &target, &columns)))
     };
-    let (record_id, person_id) = (id("record_id", typed.record_id)?, id("person_id", typed.person_id)?);
-    let only = typed.only.map(|only| selected(only, text, &columns)).transpose()?;
+    let (record_id, person_id) = (id("record_id", record_id), id("person_id", person_id));
+    // A column that is wrong by itself is none of those that `only` may name.
+    let only = only.filter(|_| found.0.is_empty()).and_then(|only| found.take(selected(only, text, &columns)));
+    let outcome = found.told(outcome)?;
     let schema = Schema { outcome, columns, record_id, person_id, only };
     if schema.inputs(false).is_empty() {
-        let what = "no column is an input".to_owned();
         let hint = "give at least one column the kind `numeric` or `category`".to_owned();
-        return Err(DataError::Schema { line: None, what, hint });
+        return Err(refused(None, "no column is an input", hint));
     }
     Ok(schema)
+}
+
+/// What is wrong with a schema so far.
+#[derive(Default)]
+struct Findings(Vec<DataError>);
+
+impl Findings {
+    /// What was read, or nothing where it is wrong.
+    fn take<T>(&mut self, read: Result<T, DataError>) -> Option<T> {
+        read.map_err(|error| self.0.push(error)).ok()
+    }
+
+    /// The columns that are right. A name that stands twice is wrong wherever it stands again.
+    fn columns(&mut self, typed: Vec<Spanned<ColumnAsTyped>>, target: &str, text: &str) -> Vec<Column> {
+        let (mut columns, mut names) = (Vec::new(), vec![target.to_owned()]);
+        for column in typed {
+            let (line, column) = (line_of(text, column.span().start), column.into_inner());
+            if names.contains(&column.name) {
+                let what = format!("column `{}` is named twice", column.name);
+                self.0.push(Wrong::new(what, "keep one of the two").at(line));
+                continue;
+            }
+            names.push(column.name.clone());
+            columns.extend(self.take(column.meant().map_err(|wrong| wrong.at(line))));
+        }
+        columns
+    }
+
+    /// The outcome, if nothing is wrong; else the first thing by its line, with all others.
+    fn told(self, outcome: Option<Outcome>) -> Result<Outcome, DataError> {
+        let mut all = self.0;
+        all.sort_by_key(|error| if let DataError::Schema { line, .. } = error { *line } else { None });
+        let mut rest = all.into_iter();
+        match (rest.next(), outcome) {
+            (None, Some(outcome)) => Ok(outcome),
+            (Some(DataError::Schema { line, what, hint, .. }), _) => {
+                Err(DataError::Schema { line, what, hint, further: rest.collect() })
+            }
+            (Some(other), _) => Err(other),
+            (None, None) => Err(refused(None, "no outcome", hint_of(""))),
+        }
+    }
+}
+
+/// One thing that is wrong with a schema.
+fn refused(line: Option<usize>, what: &str, hint: String) -> DataError {
+    DataError::Schema { line, what: what.to_owned(), hint, further: Vec::new() }
 }
 
 /// The column of ids of records or persons: one of its own, or an ignored one.
@@ -47,13 +89,13 @@ fn id_column(
     key: &str,
     name: Spanned<String>,
     text: &str,
-    outcome: &Outcome,
+    outcome: &str,
     columns: &[Column],
 ) -> Result<String, DataError> {
     let line = line_of(text, name.span().start);
     let name = name.into_inner();
     let input = |column: &Column| column.name == name && column.kind != Kind::Ignore;
-    if name == outcome.column || columns.iter().any(input) {
+    if name == outcome || columns.iter().any(input) {
         let what = format!("{key} names `{name}`, which is learnt from");
         let hint = "ids are never learnt from: name another column, or give this one the kind `ignore`";
         return Err(Wrong::new(what, hint).at(line));
@@ -166,7 +208,7 @@ impl Wrong {
 
     /// The error, with its line.
     fn at(self, line: usize) -> DataError {
-        DataError::Schema { line: Some(line), what: self.what, hint: self.hint }
+        refused(Some(line), &self.what, self.hint)
     }
 }
 
@@ -375,7 +417,7 @@ mod tests {
 
     const OUTCOME: &str = "outcome = { column = \"y\", levels = [\"0\", \"1\"] }\n";
 
-    fn refused(text: &str, line: usize, words: &str) {
+    fn is_refused(text: &str, line: usize, words: &str) {
         let error = Schema::from_toml(text).unwrap_err();
         let DataError::Schema { line: found, .. } = &error else { panic!("{error:?}") };
         assert_eq!(*found, Some(line), "{text}\n{error}");
@@ -412,15 +454,15 @@ mod tests {
             ("{ name = \"a\", kind = \"numeric\", center = 0, scale = 1 }", "did you mean `centre`?"),
             ("{ name = \"a\", kind = \"category\", levels = [0, 1] }", "in double quotes"),
         ] {
-            refused(&format!("{OUTCOME}# a comment\ncolumn = [\n  {column},\n]\n"), 4, words);
+            is_refused(&format!("{OUTCOME}# a comment\ncolumn = [\n  {column},\n]\n"), 4, words);
         }
-        refused("\noutcome = { column = \"y\" }", 2, "levels = [...]");
-        refused("\noutcome = { column = \"y\", levels = [\"1\"] }", 2, "at least 2");
-        refused("outcome = 3", 1, "outcome");
+        is_refused("\noutcome = { column = \"y\" }", 2, "levels = [...]");
+        is_refused("\noutcome = { column = \"y\", levels = [\"1\"] }", 2, "at least 2");
+        is_refused("outcome = 3", 1, "outcome");
         let input = "column = [{ name = \"a\", kind = \"numeric\", centre = 0, scale = 1 }]\n";
         for learnt in ["a", "y"] {
             for key in ["record_id", "person_id"] {
-                refused(&format!("{OUTCOME}{input}\n{key} = \"{learnt}\""), 4, "never learnt from");
+                is_refused(&format!("{OUTCOME}{input}\n{key} = \"{learnt}\""), 4, "never learnt from");
             }
         }
         for (only, words) in [
@@ -433,9 +475,27 @@ mod tests {
         ] {
             let columns = "column = [{ name = \"a\", kind = \"numeric\", centre = 0, scale = 1 },\n\
                            { name = \"c\", kind = \"category\", levels = [\"x\"] }]";
-            refused(&format!("{OUTCOME}\nonly = {only}\n{columns}"), 3, words);
+            is_refused(&format!("{OUTCOME}\nonly = {only}\n{columns}"), 3, words);
         }
-        refused("[outcome]\ncolumn = \"y\"\nlevels = [\"0\"\n", 3, "");
+        is_refused("[outcome]\ncolumn = \"y\"\nlevels = [\"0\"\n", 3, "");
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_told_at_once_in_the_order_of_its_lines() {
+        let text = "person_id = \"y\"\noutcome = { column = \"y\", levels = [\"1\"] }\ncolumn = [\n\
+                    { name = \"a\", kind = \"numerik\" },\n{ name = \"b\", kind = \"ignore\" },\n\
+                    { name = \"a\", kind = \"ignore\" }]\nonly = { a = \"x\" }";
+        let error = Schema::from_toml(text).unwrap_err();
+        let told: Vec<String> = error.all().map(ToString::to_string).collect();
+        for (told, words) in told.iter().zip([
+            "line 1: person_id names `y`",
+            "line 2: column `y` has 1 levels",
+            "line 4: column `a` has the kind `numerik`",
+            "line 6: column `a` is named twice",
+        ]) {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+        assert_eq!(told.len(), 4, "{told:?}");
     }
 
     /// The keys that a reader knows, from what it says of one that it does not know.
