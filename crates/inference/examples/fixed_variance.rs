@@ -50,7 +50,7 @@ fn main() -> Outcome<()> {
 fn run(sites: &[Site], noise: TestNoise, batch: u64, epsilon: f64) -> Outcome<(f64, Gaussian)> {
     let length = Length { iterations: 21_000, chains: 8, warm_up: 1000 };
     let (method, test) = (method(0.2, noise, (batch, COUNTS_AS), length, epsilon)?, regression(1)?);
-    let model = Arc::new(Linear { noise_variance: 1.0 });
+    let model = Arc::new(Linear::known(1.0));
     let simulation = Simulation {
         method: &method,
         sites,

@@ -18,7 +18,9 @@ use crate::settings::{
 };
 use crate::simulate::Simulation;
 use crate::solve::Clear;
-use crate::{DataError, EncodedPrior, Exact, Family, Gaussian, Prediction, RowKeys, Rows, RunError, Shard, Site};
+use crate::{
+    DataError, EncodedPrior, Exact, Family, Gaussian, Linear, Model, Prediction, RowKeys, Rows, RunError, Shard, Site,
+};
 use privacy::SamplingRate;
 use privacy::noise::Digest;
 use rayon::prelude::*;
@@ -42,6 +44,15 @@ const BY_STEPS: Local = Local {
 /// Rows of such a step, on average.
 const ROWS_OF_A_STEP: f64 = 250.0;
 
+/// Most turns between coefficients and the outcome's variance; with thousands of rows two or three do.
+const MOST_TURNS: usize = 100;
+
+/// The same where each turn is a fit by steps, whose draws are not exact either.
+const FEW_TURNS: usize = 3;
+
+/// A variance that moves by less than this share stays where it is.
+const SAME_VARIANCE: f64 = 1e-9;
+
 impl Simulation<'_> {
     /// Each site fits its own rows. Where held-out rows belong to sites, each is predicted by its own site's fit; else every
     /// fit is scored on all of them, and scores are averaged over sites.
@@ -59,7 +70,7 @@ impl Simulation<'_> {
         let fit = |site: &Site| {
             let slots = site.shard.keys().slots();
             let fitted = self.fit(fits, source, slots, || Ok(site.shard.rows().clone()))?;
-            let predictions = self.model.predict(self.test, &fitted.q);
+            let predictions = self.predictions(&fitted);
             Ok((fitted, predictions))
         };
         let fits: Vec<(Fitted, Vec<Prediction>)> = self.sites.par_iter().map(fit).collect::<Result<_, RunError>>()?;
@@ -122,16 +133,17 @@ impl Simulation<'_> {
     pub fn non_private_by(&self, fits: &Fits, source: Digest) -> Result<Record, RunError> {
         let mut slots: Vec<u64> = self.sites.iter().flat_map(|site| site.shard.keys().slots()).copied().collect();
         slots.sort_unstable();
-        let Fitted { q, fit } = self.fit(fits, source, &slots, || self.pooled())?;
-        let predictions = self.model.predict(self.test, &q);
+        let fitted = self.fit(fits, source, &slots, || self.pooled())?;
+        let predictions = self.predictions(&fitted);
+        let Fitted { q, fit, outcome_variance } = fitted;
         let scores = scores(&predictions, self.test.outcomes());
         let kl = self.exact_at(1.0)?.map(|exact| q.kl(&exact));
         let record = self.record(q, &predictions, scores, self.at_sites(&predictions), kl)?;
-        Ok(Record { fit: Some(fit), ..record })
+        Ok(Record { fit: Some(fit), outcome_variance, ..record })
     }
 
-    /// The posterior that the method is after in closed form, where the likelihood is Gaussian: η = η₀ + τ·Σ (xy, −½xxᵀ)/s².
-    /// τ is 1, or N₀/N where the data count as N₀ of their N rows.
+    /// The posterior that the method is after in closed form, where the likelihood is Gaussian and s² is known:
+    /// η = η₀ + τ·Σ (xy, −½xxᵀ)/s². τ is 1, or N₀/N where the data count as N₀ of their N rows.
     pub fn exact_posterior(&self) -> Result<Option<Gaussian>, RunError> {
         self.exact_at(self.temper())
     }
@@ -152,7 +164,7 @@ impl Simulation<'_> {
 
     /// The exact posterior at a temper τ; none where the likelihood is not Gaussian.
     fn exact_at(&self, temper: f64) -> Result<Option<Gaussian>, RunError> {
-        if self.model.outcome_variance().is_none() {
+        if self.model.outcome_variance().is_none() || !self.model.knows_outcome_variance() {
             return Ok(None);
         }
         let rows = self.pooled()?;
@@ -200,10 +212,38 @@ impl Simulation<'_> {
         let settings = format!("{:?} {:?} {drawn_by:?}", self.model, self.prior);
         let mut failed = None;
         let made = fits.of(key(source, &settings, width, slots), || {
-            let fitted = rows().and_then(|rows| if by_steps { self.fit_by_steps(&rows) } else { self.newton(&rows) });
+            let fitted = rows().and_then(|rows| self.with_variance(&rows, by_steps));
             fitted.map_err(|error| failed = Some(error)).ok()
         });
         made.ok_or_else(|| failed.unwrap_or_else(no_sites))
+    }
+
+    /// What a fit says of the held-out rows.
+    fn predictions(&self, fitted: &Fitted) -> Vec<Prediction> {
+        match fitted.outcome_variance {
+            Some(variance) => Linear::known(variance).predict(self.test, &fitted.q),
+            None => self.model.predict(self.test, &fitted.q),
+        }
+    }
+
+    /// The fit, and the variance of the outcome where the model does not know it: a baseline learns what methods learn.
+    ///
+    /// q(θ) given s², and s² given q(θ), in turn: each raises the free energy of q(θ)·q(s²), until s² stays where it is.
+    fn with_variance(&self, rows: &Rows, by_steps: bool) -> Result<Fitted, RunError> {
+        let (most, fit): (usize, fn(&Self, &Rows) -> Result<Fitted, RunError>) =
+            if by_steps { (FEW_TURNS, Self::fit_by_steps) } else { (MOST_TURNS, Self::newton) };
+        let (mut fitted, mut last) = (fit(self, rows)?, self.model.outcome_variance());
+        for _ in 0..most {
+            let Some(variance) = self.model.learnt_variance(rows, &fitted.q) else { break };
+            let given = Simulation { model: Arc::new(Linear::known(variance)), ..self.clone() };
+            let again = fit(&given, rows)?;
+            fitted = Fitted { fit: fitted.fit.and(again.fit), outcome_variance: Some(variance), ..again };
+            if last.is_some_and(|last| (variance / last - 1.0).abs() < SAME_VARIANCE) {
+                break;
+            }
+            last = Some(variance);
+        }
+        Ok(fitted)
     }
 
     /// The optimum of a full covariance. Where there is none to be found, the prior, which has not converged.
@@ -215,7 +255,7 @@ impl Simulation<'_> {
         }
         let family = Family::Full { dimension };
         let q = prior.natural(family).and_then(|natural| family.gaussian(&natural)).ok_or_else(no_sites)?;
-        Ok(Fitted { q, fit: Fit { steps: 0, converged: Some(false) } })
+        Ok(Fitted { q, fit: Fit { steps: 0, converged: Some(false) }, outcome_variance: None })
     }
 
     /// The mean-field optimum: PVI of one site, all rows in it, without privacy.
@@ -238,7 +278,7 @@ impl Simulation<'_> {
         let shard = Shard::new(rows.clone(), RowKeys::of_slots((0..rows.len() as u64).collect())).map_err(misfit)?;
         let site = Site { name: method.name.clone(), shard, own: Vec::new() };
         let run = Simulation { method: &method, sites: &[site], ..self.clone() }.run(&mut ())?;
-        Ok(Fitted { q: run.posterior, fit: Fit { steps: BY_STEPS.steps, converged: None } })
+        Ok(Fitted { q: run.posterior, fit: Fit { steps: BY_STEPS.steps, converged: None }, outcome_variance: None })
     }
 
     /// The record of a fit: one point, no messages, no spending.

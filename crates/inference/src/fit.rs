@@ -35,6 +35,8 @@ pub struct Fitted {
     pub q: Gaussian,
     /// How the search ended.
     pub fit: Fit,
+    /// The variance of the outcome around its mean, where it was learnt too.
+    pub outcome_variance: Option<f64>,
 }
 
 /// A search has ended where the natural gradient is no longer than this: no step would move a mean by more than a
@@ -109,7 +111,7 @@ impl FitPoint {
     /// The Gaussian at this place, and how the search came here.
     fn fitted(&self, steps: u64, converged: bool) -> Option<Fitted> {
         let q = Gaussian::from_precision(self.mean.clone(), &self.precision)?;
-        Some(Fitted { q, fit: Fit { steps, converged: Some(converged) } })
+        Some(Fitted { q, fit: Fit { steps, converged: Some(converged) }, outcome_variance: None })
     }
 }
 

@@ -49,6 +49,12 @@ pub enum RowCounts {
     Unknown,
 }
 
+/// x under which noise costs more than any bias of a clip.
+const LITTLE_INFORMATION: f64 = 400.0;
+
+/// x from which on bias of a clip costs more than its noise.
+const MUCH_INFORMATION: f64 = 1_500.0;
+
 impl PublicNumbers {
     /// These rows and inputs, and nothing else.
     pub fn new(rows: Vec<u64>, rows_are: RowCounts, inputs: InputLayout) -> Self {
@@ -97,6 +103,20 @@ impl PublicNumbers {
         let scale = if residual == 1.0 { String::new() } else { format!(" · {}", rounded(residual)) };
         let factor = if times == 1.0 { String::new() } else { format!(" · {times}") };
         Some(Derived::new("privacy.clip", clip, format!("√{k}{factor}{scale}: each row has {k} non-zero inputs{why}")))
+    }
+
+    /// The clip of single rows' gradients in many noisy steps, with its reason: ¼, ½ or 1 times √k, by how much the rows say through
+    /// the noise. A small clip has less noise, and more bias where rows of a rare class are cut.
+    pub(crate) fn clip_of_steps(&self, promise: &Promise) -> Option<Derived> {
+        let x = self.information(promise);
+        let (times, range) = if x < LITTLE_INFORMATION {
+            (0.25, format!("under {LITTLE_INFORMATION}"))
+        } else if x < MUCH_INFORMATION {
+            (0.5, format!("from {LITTLE_INFORMATION} to {MUCH_INFORMATION}"))
+        } else {
+            (1.0, format!("at least {MUCH_INFORMATION}"))
+        };
+        self.clip(times, &format!("; {} · ε / √sources is {x:.0}, {range}", counted(promise.unit)))
     }
 
     /// What settings of a method may follow from: its persons in place of rows where these are protected, and nothing where the
@@ -294,6 +314,29 @@ mod tests {
         }
         assert!((1..200).map(|k| k * 7_919).all(|n| delta(n) * 10.0 * n as f64 <= 1.0 + 1e-12));
         assert!(delta(u64::MAX) > 0.0);
+    }
+
+    #[test]
+    fn a_clip_of_steps_grows_with_what_rows_say_through_the_noise() {
+        let table = "name = \"vi\"\nalgorithm = \"global-vi\"\n\
+                     privacy = { unit = \"example\", adjacency = \"substitute\", epsilon = 1.0, delta = 1e-5 }";
+        let method = Method::read(&table.parse().unwrap(), &Registry::standard()).unwrap();
+        let of = |rows: [u64; 4]| {
+            let inputs = InputLayout::new(9, 8).unwrap().with_intercept();
+            let public =
+                PublicNumbers { residual: Some(1.0), ..PublicNumbers::new(rows.to_vec(), RowCounts::Counted, inputs) };
+            public.clip_of_steps(&method.promise.unwrap()).unwrap()
+        };
+        // Nine inputs are not 0 in a row, and four sites add noise: x is half the number of rows.
+        for (rows, clip, range) in [
+            ([150; 4], 0.75, "is 300, under 400"),
+            ([200; 4], 1.5, "is 400, from 400 to 1500"),
+            ([750; 4], 3.0, "is 1500, at least 1500"),
+        ] {
+            let found = of(rows);
+            assert_eq!((found.key.as_str(), found.value.as_float()), ("privacy.clip", Some(clip)));
+            assert!(found.why.ends_with(range), "{}", found.why);
+        }
     }
 
     #[test]

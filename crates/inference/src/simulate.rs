@@ -67,7 +67,7 @@ const LAST_ROUNDS: usize = 10;
 ///     method: &method,
 ///     sites: &drawn.federation.sites,
 ///     test: &drawn.federation.test,
-///     model: Arc::new(Linear { noise_variance: drawn.noise_variance }),
+///     model: Arc::new(Linear::known(drawn.noise_variance)),
 ///     prior: 1.0.into(),
 ///     seed: 1,
 ///     data: [0; 32],
@@ -275,7 +275,7 @@ impl Simulation<'_> {
         let outcome_variance = drive.outcome_variance()?;
         let Some(home) = &built.home else {
             let predictions = match outcome_variance {
-                Some(noise_variance) => Linear { noise_variance }.predict(self.test, &posterior),
+                Some(noise_variance) => Linear::known(noise_variance).predict(self.test, &posterior),
                 None => self.model.predict(self.test, &posterior),
             };
             return Ok(ServedView { posterior, predictions, intercepts: Vec::new(), against, outcome_variance });

@@ -45,7 +45,7 @@ fn opened(set: &Value, case: &Value) -> Case {
     let (train, test): (Vec<usize>, Vec<usize>) = (0..table.rows.len()).partition(|row| row % 5 != 4);
     let model: Arc<dyn Model> = match of {
         "logistic" => Arc::new(Logistic::default()),
-        "linear" => Arc::new(Linear { noise_variance: NOISE }),
+        "linear" => Arc::new(Linear::known(NOISE)),
         _ => Arc::new(Softmax { classes: 3 }),
     };
     let number = |key: &str| case[key].as_f64().unwrap();
@@ -218,4 +218,40 @@ fn the_same_rows_are_fitted_once_and_dealt_otherwise_give_the_same_bits() {
     assert_ne!(flatter.non_private_by(&fits, source).unwrap().posterior, all.posterior);
     assert_ne!(simulation.non_private_by(&fits, [2; 32]).unwrap().seed, 78);
     assert_eq!(fits.len(), 6);
+}
+
+/// A method that learns the outcome's variance is compared with baselines that learn it too, and not with ones that take it from a
+/// default: wine and abalone by sufficient statistics were .07 to .11 nats "better than without privacy".
+#[test]
+fn baselines_of_a_linear_model_learn_the_variance_that_a_study_leaves_out() {
+    let method = open_pvi(Schedule::Sequential);
+    let cases = cases("linear");
+    let (train, test) = (&cases[0].train, &cases[0].test);
+    let sites = [site("one", train.clone())];
+    let with = |model: Linear| Simulation { model: Arc::new(model), ..simulation(&method, &sites, test) };
+    let (open, stated) = (with(Linear::open(1.0)), with(Linear::known(1.0)));
+    let found = open.non_private().unwrap();
+    let variance = found.outcome_variance.unwrap();
+
+    // The variance solves its own equation: (s₀² + ½ Σ E(y − xᵀθ)²) / (1 + n/2), at the posterior given that variance.
+    let given = with(Linear::known(variance)).non_private().unwrap();
+    let projections = given.posterior.projections();
+    let squares: f64 = train
+        .iter()
+        .map(|row| {
+            let (mean, spread) = projections.of(&row);
+            (row.outcome - mean).powi(2) + spread
+        })
+        .sum();
+    let solved = (1.0 + 0.5 * squares) / (1.0 + 0.5 * train.len() as f64);
+    assert!((solved / variance - 1.0).abs() < 1e-6, "{solved} {variance}");
+    assert!((found.scores.main().unwrap() - given.scores.main().unwrap()).abs() < 1e-6);
+
+    let known = stated.non_private().unwrap();
+    assert_eq!(known.outcome_variance, None, "a stated variance stays");
+    let [open_scores, known_scores] = [&found.scores, &known.scores].map(|scores| *scores.main().unwrap());
+    assert!(open_scores > known_scores + 0.02, "{open_scores} {known_scores}, variance {variance}");
+    let [open_alone, known_alone] = [&open, &stated].map(|s| *s.local_only().unwrap().scores.main().unwrap());
+    assert!(open_alone > known_alone + 0.02, "each site learns it too: {open_alone} {known_alone}");
+    assert_eq!(open.exact_posterior().unwrap(), None, "no closed form where the variance is not known");
 }

@@ -44,7 +44,7 @@ fn generous(aggregator: Aggregator) -> Promise {
 }
 
 fn of<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
-    Simulation { model: Arc::new(Linear { noise_variance: 1.0 }), ..simulation(method, sites, test) }
+    Simulation { model: Arc::new(Linear::known(1.0)), ..simulation(method, sites, test) }
 }
 
 /// One coordinate of the draws, after the warm-up, thinned.

@@ -304,7 +304,7 @@ fn data_that_count_as_fewer_rows_have_the_tempered_posterior() {
     let all: u64 = sites.iter().map(|site| site.shard.len() as u64).sum();
     let exact = |counts_as| {
         let method = of(counts_as);
-        let model = std::sync::Arc::new(inference::Linear { noise_variance: 0.25 });
+        let model = std::sync::Arc::new(inference::Linear::known(0.25));
         let simulation = Simulation { model, ..simulation(&method, &sites, &test) };
         (simulation.exact_posterior().unwrap().unwrap(), simulation.exact_moments().unwrap().unwrap())
     };

@@ -21,7 +21,7 @@ fn open(curvature: Curvature, schedule: Schedule) -> Method {
 
 #[test]
 fn without_noise_both_rules_reach_the_best_mean_field_posterior() {
-    let model: Arc<dyn Model> = Arc::new(Linear { noise_variance: 0.25 });
+    let model: Arc<dyn Model> = Arc::new(Linear::known(0.25));
     let (sites, test) = (sites(), rows(3, 9));
     let mut all = Rows::new(5, 2).unwrap();
     [40, 25, 60].iter().zip(1..).for_each(|(&n, seed)| rows(n, seed).iter().for_each(|r| all.push(r).unwrap()));

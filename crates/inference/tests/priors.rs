@@ -53,7 +53,7 @@ fn closed_form(prior: &PriorTerm, sites: &[Rows]) -> Gaussian {
 }
 
 fn with<'a>(method: &'a Method, prior: PriorTerm, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
-    let model = Arc::new(Linear { noise_variance: VARIANCE });
+    let model = Arc::new(Linear::known(VARIANCE));
     Simulation { model, prior: EncodedPrior::Stated(prior), ..simulation(method, sites, test) }
 }
 

@@ -21,7 +21,7 @@ const SHARED: f64 = 30.0;
 const OWN: f64 = 20.0;
 
 fn linear() -> Arc<dyn Model> {
-    Arc::new(Linear { noise_variance: 0.25 })
+    Arc::new(Linear::known(0.25))
 }
 
 /// Mean-field posterior of all rows in one place: four shared inputs, then a dummy for each of the three sites.

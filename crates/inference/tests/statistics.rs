@@ -34,7 +34,7 @@ fn hardly_noised(aggregator: Aggregator) -> Promise {
 }
 
 fn of<'a>(method: &'a Method, sites: &'a [Site], test: &'a Rows) -> Simulation<'a> {
-    Simulation { model: Arc::new(Linear { noise_variance: 1.0 / 12.0 }), ..simulation(method, sites, test) }
+    Simulation { model: Arc::new(Linear::known(1.0 / 12.0)), ..simulation(method, sites, test) }
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn the_posterior_is_as_wide_as_the_noise_of_every_way_to_sum_makes_it() {
         let method = statistics("wide", ROW_NORM, StatisticsReading::NoiseAware, promise(1.0, aggregator));
         let squares = (0..60).flat_map(|seed| {
             let sites: Vec<Site> = sites(seed);
-            let model = Arc::new(Linear { noise_variance: 0.39 });
+            let model = Arc::new(Linear::known(0.39));
             let record = Simulation { seed, model, ..of(&method, &sites, &test) }.run(&mut ()).unwrap();
             let posterior = record.posterior;
             let at = |(j, truth): (usize, f64)| ((posterior.mean()[j] - truth) / posterior.deviations()[j]).powi(2);

@@ -86,6 +86,11 @@ impl<'a> StudyText<'a> {
         Self { file, text, keys: DeTable::parse(text).ok() }
     }
 
+    /// The file's name.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
     /// The file's text.
     pub(crate) fn text(&self) -> &'a str {
         self.text

@@ -27,6 +27,9 @@ const STUDY: &[Key] = &[
     Key::new("baselines", ValueKind::Flag, "false")
         .about("whether \"local only\" and \"non-private\" are fitted beside the methods")
         .otherwise(Otherwise::Flag(true)),
+    Key::new("table", ValueKind::Word(&["scores", "epsilon-steps"]), "\"epsilon-steps\"")
+        .about("what reproduce shows: scores, or what every ε of a list gains on the one before it")
+        .otherwise(Otherwise::Word("scores")),
 ];
 
 const SPLIT: &[Key] = &[
@@ -176,6 +179,15 @@ const COLUMN: &[Key] = &[
     Key::new("synthetic", ValueKind::Table(SYNTHETIC), "{ rows_per_client = 100 }")
         .about("of made-up data, in place of the study's law")
         .optional(),
+    Key::new("data", ValueKind::Table(DATA), "{ source = \"digits\" }")
+        .about("in place of the study's [data]; without source, split, rows_per_client and synthetic")
+        .optional(),
+    Key::new("model", ValueKind::Table(MODEL_KEYS), "{ kind = \"softmax\" }")
+        .about("in place of the study's [model]")
+        .optional(),
+    Key::new("privacy", ValueKind::Table(SHARED_PRIVACY), "{ aggregator = \"curator\" }")
+        .about("added to the study's [privacy], key by key")
+        .optional(),
 ];
 
 const CELLS: ValueKind = ValueKind::Map(&ValueKind::Map(&ANY_NUMBER));
@@ -270,6 +282,21 @@ const FIGURE: &[Key] = &[
     Key::new("line", ValueKind::Tables(LINE), "[]").about("lines point by point").optional(),
 ];
 
+/// Values of a setting: numbers or words.
+const SETTINGS: ValueKind = ValueKind::Map(&ValueKind::Either(&[ValueKind::Numbers { length: 0 }, ValueKind::Texts]));
+
+const REGRET: &[Key] = &[
+    Key::new("methods", ValueKind::Texts, "[\"global VI\"]").about("methods whose derived settings are judged"),
+    Key::new("choose", ANY_COUNT, "3")
+        .about("the number of seeds, from the first, on which the best of the grid is chosen; the others judge. 0 for a grid of one"),
+    Key::new("times", ValueKind::Map(&ValueKind::Positives { length: 0 }), "{ \"privacy.clip\" = [0.5, 1, 2] }")
+        .about("multiples of derived settings; every combination is run, at most 12")
+        .optional(),
+    Key::new("values", SETTINGS, "{ \"statistics.radius\" = [0.7, 1.2] }")
+        .about("values of settings, in the same combinations")
+        .optional(),
+];
+
 /// The outermost table of a study.
 pub const STUDY_KEYS: &[Key] = &[
     SCHEMA_KEY,
@@ -293,6 +320,9 @@ pub const STUDY_KEYS: &[Key] = &[
         .about("who takes part where the study is served")
         .optional(),
     Key::new("figure", ValueKind::Tables(FIGURE), "[]").about("what of a table is drawn").optional(),
+    Key::new("regret", ValueKind::Tables(REGRET), "[]")
+        .about("grids of settings by hand, beside which derived settings are judged")
+        .optional(),
 ];
 
 #[cfg(test)]
@@ -300,6 +330,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::figure::FigureAsTyped;
     use crate::labels::LabelsAsTyped;
+    use crate::regret::RegretAsTyped;
     use crate::schema_rows::SchemaRows;
     use crate::synthetic::SyntheticAsTyped;
     use crate::typed::{
@@ -341,6 +372,7 @@ pub(crate) mod tests {
         assert_eq!(read::<FederationAsTyped>(), described(FEDERATION));
         assert_eq!(read::<SiteAsTyped>(), described(SITE));
         assert_eq!(read::<FigureAsTyped>(), described(FIGURE));
+        assert_eq!(read::<RegretAsTyped>(), described(REGRET));
     }
 
     #[test]

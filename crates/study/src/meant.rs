@@ -5,11 +5,13 @@ use super::earlier::study_text;
 use super::fault::{Fault, Faults, StudyText};
 use super::figure::{self, Figure};
 use super::keys::STUDY_KEYS;
+use super::own_column;
 use super::partition::partitions;
+use super::regret::{self, Regret};
 use super::served::{self, Served};
 use super::short;
 use super::synthetic::Synthetic;
-use super::typed::{Paper, StudyAsTyped};
+use super::typed::{Paper, ShownTable, StudyAsTyped};
 use super::unroll::{self, Named};
 use crate::data::DeclaredRows;
 use crate::error::StudyError;
@@ -77,6 +79,10 @@ pub struct Study {
     pub(crate) paper: Paper,
     /// Figures of a table.
     pub figures: Vec<Figure>,
+    /// Grids of settings by hand, beside which derived ones are judged.
+    pub regrets: Vec<Regret>,
+    /// What `reproduce` shows.
+    pub table: ShownTable,
     /// What is learnt.
     pub model: StudyModel,
     /// What is compared.
@@ -98,7 +104,7 @@ pub struct Study {
 }
 
 /// A column of a table.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct TableColumn {
     /// Its name.
     pub name: String,
@@ -112,6 +118,8 @@ pub struct TableColumn {
     pub rows_per_client: Option<usize>,
     /// Of made-up data, in place of the study's law.
     pub(crate) synthetic: Option<Synthetic>,
+    /// The study that it is by itself, where it has data or a model of its own.
+    pub(crate) own: Option<Box<Study>>,
 }
 
 impl Study {
@@ -137,7 +145,8 @@ impl Study {
         let name = typed.study.name.get_or_insert_with(|| short::name_of(&file)).clone();
         check_names(&name, &typed, &names, &source)?;
         let served = served::of(&typed, &source)?;
-        let (first, columns) = partitions(&typed, &model, served.as_ref(), &source)?;
+        let (first, mut columns) = partitions(&typed, &model, served.as_ref(), &source)?;
+        own_column::read(&table, &typed.columns, &mut columns, &source, registry)?;
         let simulated = typed.partition.is_some() || !columns.is_empty();
         if let Some(served) = &served {
             served::check(served, simulated.then_some(&first), (&names, &methods), &source)?;
@@ -150,12 +159,14 @@ impl Study {
             partition: first,
             columns,
             figures: figure::all(&typed, &names, &source)?,
+            regrets: regret::all(&typed, &names, &source)?,
             paper: typed.paper,
             model,
             methods,
             named: names,
             derived: Vec::new(),
             name,
+            table: typed.study.table,
             seeds: typed.study.seeds,
             baselines: typed.study.baselines,
             registry: registry.clone(),
@@ -172,7 +183,12 @@ impl Study {
         for (named, method) in self.named.iter().zip(&self.methods) {
             let (mut table, delta) = (named.table.clone(), short::delta(self, method, public));
             delta.iter().for_each(|delta| put(&mut table, &delta.key, delta.value.clone()));
-            match Method::settled(&table, &self.registry, public) {
+            let settled = Method::settled(&table, &self.registry, public);
+            let settled = settled.and_then(|settled| match &named.hand {
+                Some(hand) => hand.settled(&table, settled, &self.registry, public),
+                None => Ok(settled),
+            });
+            match settled {
                 Ok(settled) => {
                     methods.push(settled.method);
                     derived.push(delta.into_iter().chain(settled.derived).collect());
@@ -215,6 +231,9 @@ impl Study {
     /// The study of one column of the table: its partition, its data, and no other column.
     pub(crate) fn of_column(&self, column: &TableColumn) -> Self {
         let (name, partition) = (format!("{}, {}", self.name, column.name), column.partition.clone());
+        if let Some(own) = &column.own {
+            return Self { name, seeds: self.seeds.clone(), ..(**own).clone() };
+        }
         let mut one = Self { name, partition, columns: Vec::new(), ..self.clone() };
         if let Some(source) = &column.source {
             one.data.source.clone_from(source);
@@ -271,7 +290,7 @@ impl Study {
         let own = self
             .columns
             .iter()
-            .any(|column| column.source.is_some() || column.split.is_some() || column.synthetic.is_some());
+            .any(|c| c.source.is_some() || c.split.is_some() || c.synthetic.is_some() || c.own.is_some());
         if own { self.columns.iter().map(|column| self.of_column(column)).collect() } else { vec![self.clone()] }
     }
 }
@@ -310,7 +329,7 @@ fn sound(
     // A table whose name is misspelt is not missing too.
     let misspelt = found.iter().any(|fault| fault.code == UNKNOWN);
     found.extend(typed.as_ref().err().filter(|_| !misspelt).cloned());
-    let (names, mut methods) = (unroll::all(&typed.unwrap_or_default()), Vec::new());
+    let (names, mut methods) = (regret::laid_out(unroll::all(&typed.unwrap_or_default()), table), Vec::new());
     for named in &names {
         let fault = |conflict: &Conflict| of_method(named, source, conflict);
         match Method::read(&named.table, registry) {

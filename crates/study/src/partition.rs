@@ -23,6 +23,7 @@ pub(super) fn partitions(
         let synthetic = data::law_of_column(at, c, &typed.data, model, source)?;
         let (source, split) = data::of_column(at, c, &typed.data, source)?;
         Ok(TableColumn {
+            own: None,
             name: c.name.clone(),
             partition,
             source,

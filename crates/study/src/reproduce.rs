@@ -115,7 +115,8 @@ pub fn written(name: &str) -> Result<(String, String), StudyError> {
 /// The numbers of one column, beside the published ones.
 pub fn cells(study: &Study, column: &str, results: &Results) -> Vec<Cell> {
     // Of made-up rows the exact posterior is what a method is compared with; of others what it says of held-out rows.
-    let made = study.data.synthetic.is_some();
+    let own = study.columns.iter().find(|own| own.name == column).and_then(|own| own.own.as_deref());
+    let made = own.unwrap_or(study).data.synthetic.is_some();
     let scored =
         |score: &Score| score.is_shown_in(Prominence::Reproduced) && !(made && score.outcome == ScoredOutcome::Number);
     let mut cells = Vec::new();

@@ -313,7 +313,7 @@ impl SyntheticEngine {
         let (seed, model) = (self.made.seed.unwrap_or(seed), self.model.clone());
         let drawn = match self.law() {
             MadeRows::Linear(law) => law.draw(seed).map(|drawn| {
-                let model = Arc::new(Linear { noise_variance: drawn.noise_variance });
+                let model = Arc::new(Linear::known(drawn.noise_variance));
                 DrawnRows { federation: drawn.federation, model, coefficients: None }
             }),
             MadeRows::Logistic(law) => law.draw(seed).map(|drawn| DrawnRows {

@@ -7,6 +7,7 @@ pub(crate) use self::federation::*;
 use super::data::ScoresIn;
 use super::figure::FigureAsTyped;
 use super::labels::LabelsAsTyped;
+use super::regret::RegretAsTyped;
 use super::schema_rows::SchemaRows;
 use super::synthetic::SyntheticAsTyped;
 use serde::Deserialize;
@@ -44,6 +45,9 @@ pub(crate) struct StudyAsTyped {
     /// What of a table is drawn.
     #[serde(rename = "figure", default)]
     pub(crate) figures: Vec<FigureAsTyped>,
+    /// Settings by hand, beside which derived ones are judged: laid out to methods before this is read.
+    #[serde(rename = "regret", default)]
+    pub(crate) regrets: Vec<RegretAsTyped>,
 }
 
 /// `[[column]]`
@@ -60,6 +64,20 @@ pub(crate) struct TableColumnAsTyped {
     pub(crate) rows_per_client: Option<usize>,
     /// Of made-up data, in place of the study's law.
     pub(crate) synthetic: Option<SyntheticAsTyped>,
+    /// In place of the study's `[data]`: read again with a study of its own.
+    pub(crate) data: Option<toml::Table>,
+    /// In place of the study's `[model]`: the same.
+    pub(crate) model: Option<toml::Table>,
+    /// Added to the study's `[privacy]`, key by key.
+    pub(crate) privacy: Option<toml::Table>,
+}
+
+impl TableColumnAsTyped {
+    /// Whether it states a part of `[data]` by a key of its own.
+    pub(crate) fn has_parts_of_data(&self) -> bool {
+        let rows = self.rows_per_client.is_some() || self.synthetic.is_some();
+        self.source.is_some() || self.split.is_some() || rows
+    }
 }
 
 /// `[paper]`: published numbers by method and column.
@@ -90,11 +108,25 @@ pub(crate) struct StudyTableAsTyped {
     /// Whether sites alone and all rows in one place are fitted beside the methods.
     #[serde(default = "yes")]
     pub(crate) baselines: bool,
+    /// What `reproduce` shows.
+    #[serde(default)]
+    pub(crate) table: ShownTable,
+}
+
+/// `table` of `[study]`: what `reproduce` shows of the results.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShownTable {
+    /// Every method with its scores; its coverage, where coefficients are known.
+    #[default]
+    Scores,
+    /// What every ε of a list gains on the one before it.
+    EpsilonSteps,
 }
 
 impl Default for StudyTableAsTyped {
     fn default() -> Self {
-        Self { name: None, seeds: five(), baselines: yes() }
+        Self { name: None, seeds: five(), baselines: yes(), table: ShownTable::default() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! A list of ε in one method: a method for each, with names of their own.
 
+use super::regret::HandSettings;
 use super::short::{MethodTable, Origin};
 use toml::{Table, Value};
 
@@ -16,6 +17,8 @@ pub(super) struct Named {
     pub(super) table: Table,
     /// The keys of its promise that are those of `[privacy]`.
     pub(super) shared: Vec<String>,
+    /// Which settings of it were set by hand, where it stands beside a derived one.
+    pub(super) hand: Option<HandSettings>,
 }
 
 impl Named {
@@ -50,7 +53,7 @@ fn each(typed: &MethodTable) -> Vec<Named> {
         Some(list) if !list.is_empty() => list.iter().map(|epsilon| one_of(typed, name, epsilon)).collect(),
         _ => {
             let (origin, shared) = (typed.origin, typed.shared.clone());
-            vec![Named { origin, name: name.to_owned(), listed: None, table: table.clone(), shared }]
+            vec![Named { origin, name: name.to_owned(), listed: None, table: table.clone(), shared, hand: None }]
         }
     }
 }
@@ -65,7 +68,8 @@ fn one_of(typed: &MethodTable, name: &str, epsilon: &Value) -> Named {
     if let Some(Value::Table(privacy)) = table.get_mut("privacy") {
         privacy.insert("epsilon".to_owned(), epsilon.clone());
     }
-    Named { origin: typed.origin, name: own, listed: Some(name.to_owned()), table, shared: typed.shared.clone() }
+    let (origin, shared) = (typed.origin, typed.shared.clone());
+    Named { origin, name: own, listed: Some(name.to_owned()), table, shared, hand: None }
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 
 mod at_sites;
 mod coverage;
+mod epsilon_steps;
 mod predict;
 mod progress;
+mod regret;
 mod reproduce;
 mod sample;
 mod table;

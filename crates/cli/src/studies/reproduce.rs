@@ -1,14 +1,17 @@
 //! `posterity reproduce`: a published table run again, cell by cell, beside the paper's numbers.
 
 use super::table::table;
-use super::{at_sites, coverage, simulated};
+use super::{at_sites, coverage, epsilon_steps, regret, simulated};
 use crate::arguments::ReproduceArguments;
 use crate::failure::Failure;
 use crate::terminal;
 use report::Beside;
 use std::path::{Path, PathBuf};
 use study::curves::{self, Curves, DrawnFigure};
-use study::{Study, StudyKind, TABLES, cells, coverage_cells, file_name, not_for, remarks, write_whole, written};
+use study::{
+    Cell, CoverageCell, EpsilonStep, RegretCell, Results, ShownTable, Study, StudyKind, TABLES, cells, coverage_cells,
+    file_name, not_for, regret_cells, remarks, write_whole, written,
+};
 
 /// Runs a table into its directory and shows it beside the paper's.
 pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String, Failure> {
@@ -29,15 +32,15 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
         study.seeds = (1..=replicates).collect();
     }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
-    let (mut all, mut covered) = (Vec::new(), Vec::new());
+    judges(&study)?;
+    let mut shown = ShownCells::default();
     let (mut cpu_seconds, mut links, mut at_sites) = (0.0, Vec::new(), String::new());
     let (mut theorems, mut courses) = (Vec::new(), None);
     for (column, loaded) in study.load_columns(&terminal::folders(Path::new(name)))? {
         let folder = PathBuf::from(file_name(&column));
         let results = simulated(loaded, &out.join(&folder), json)?;
         cpu_seconds += results.methods.iter().map(|m| m.cpu_seconds).sum::<f64>();
-        all.extend(cells(&study, &column, &results));
-        covered.extend(coverage_cells(&column, &results));
+        shown.add(&study, &column, &results);
         at_sites += &at_sites::table(&column, &results);
         theorems.extend(remarks(&results));
         courses = report::errors_along_the_way(&results);
@@ -48,8 +51,8 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     courses = courses.filter(|_| links.len() == 1);
     let html = report::beside(&Beside {
         name: &study.name,
-        cells: &all,
-        coverage: &covered,
+        cells: &shown.scores,
+        coverage: &shown.covered,
         figures: &study.figures,
         courses,
         theorems: &theorems,
@@ -57,15 +60,57 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     });
     write_whole(&page, html.as_bytes()).map_err(|source| Failure::file("cannot write", &page, source))?;
     if json {
-        let object =
-            serde_json::json!({ "cells": all, "coverage": covered, "theorems": theorems, "cpu_seconds": cpu_seconds });
+        let object = serde_json::json!({
+            "cells": shown.scores, "coverage": shown.covered, "regret": shown.regrets, "epsilon_steps": shown.steps,
+            "theorems": theorems, "cpu_seconds": cpu_seconds,
+        });
         return Ok(format!("{object}\n"));
     }
     let theorems: String = theorems.iter().map(|line| format!("{line}\n")).collect();
-    // Where coefficients are known, what is asked is whether intervals hold them; scores of predictions are in the report.
-    let shown =
-        if covered.is_empty() { table(&all, terminal::width()) } else { coverage::table(&covered, terminal::width()) };
+    let shown = shown.table(terminal::width());
     Ok(format!("{shown}\n{theorems}{at_sites}cpu seconds {cpu_seconds:.1}\nreport      {}\n", page.display()))
+}
+
+/// What the columns of a table have so far, told in every way.
+#[derive(Default)]
+struct ShownCells {
+    scores: Vec<Cell>,
+    covered: Vec<CoverageCell>,
+    regrets: Vec<RegretCell>,
+    steps: Vec<EpsilonStep>,
+}
+
+impl ShownCells {
+    /// Takes the results of one column up.
+    fn add(&mut self, study: &Study, column: &str, results: &Results) {
+        self.scores.extend(cells(study, column, results));
+        self.covered.extend(coverage_cells(column, results));
+        self.regrets.extend(regret_cells(&study.regrets, column, results));
+        if study.table == ShownTable::EpsilonSteps {
+            self.steps.extend(study::epsilon_steps(study, column, results));
+        }
+    }
+
+    /// What the study asks: regret or steps, if it does; where coefficients are known, whether intervals hold them; else scores.
+    fn table(&self, width: Option<usize>) -> String {
+        if !self.regrets.is_empty() {
+            return regret::table(&self.regrets, width);
+        }
+        if !self.steps.is_empty() {
+            return epsilon_steps::table(&self.steps, width);
+        }
+        if self.covered.is_empty() { table(&self.scores, width) } else { coverage::table(&self.covered, width) }
+    }
+}
+
+/// Refuses seeds of the command line of which too few are left to judge what the first have chosen.
+fn judges(study: &Study) -> Result<(), Failure> {
+    let choose = study.regrets.iter().map(|regret| regret.choose).max().unwrap_or(0);
+    if choose == 0 || study.seeds.len() > choose {
+        return Ok(());
+    }
+    let message = format!("{} seeds, of which the first {choose} choose the best of a grid", study.seeds.len());
+    Err(Failure::usage(message, format!("--replicates {}, or more", choose + 2)))
 }
 
 fn list(json: bool) -> String {
@@ -73,7 +118,7 @@ fn list(json: bool) -> String {
         let all: Vec<_> = TABLES.iter().map(|(n, a, _)| serde_json::json!({ "name": n, "about": a })).collect();
         return format!("{}\n", serde_json::json!({ "tables": all }));
     }
-    TABLES.iter().map(|(name, about, _)| format!("{name:<20}{about}\n")).collect()
+    TABLES.iter().map(|(name, about, _)| format!("{name:<24}{about}\n")).collect()
 }
 
 /// A figure of accounting, into its directory: the page and the numbers.

@@ -84,7 +84,7 @@ fn view(
     };
     let q = served_posterior(parts, state)?;
     let predictions = match parts.built.protocol.outcome_variance(state)? {
-        Some(noise_variance) => Linear { noise_variance }.predict(&test, &q),
+        Some(noise_variance) => Linear::known(noise_variance).predict(&test, &q),
         None => model.predict(&test, &q),
     };
     let (constant, open) = (simulation.constant()?, simulation.non_private()?);

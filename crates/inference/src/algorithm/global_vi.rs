@@ -82,27 +82,27 @@ const ROUNDS: u64 = 500;
 /// `rounds`, each of them one step.
 pub(super) const STEPS_KEY: Key = ROUNDS_KEY.otherwise(Otherwise::Follows("500 with privacy; required without"));
 
+/// Step size of Adam: q is where the last of many steps ends, and with larger steps the noise of the last ones stays in it.
+const LEARNING_RATE: f64 = 0.01;
+
+/// The step of a round where a study leaves it out.
+fn one_step() -> Local {
+    Local { learning_rate: LEARNING_RATE, ..Local::starting(1, false) }
+}
+
 /// `local` and `rounds`, with starting values where privacy is promised.
 pub(super) fn starting(reading: &Reading<'_>) -> Result<(Local, Rounds), Conflict> {
     let private = reading.promise.is_some();
-    let local = Local::read_or(&reading.keys, private.then(|| Local::starting(1, false)))?;
+    let local = Local::read_or(&reading.keys, private.then(one_step))?;
     Ok((local, Rounds::read_or(&reading.keys, private.then_some(ROUNDS))?))
 }
 
-/// x from which on bias of the clip costs more than its noise.
-const MUCH_INFORMATION: f64 = 20_000.0;
-
-/// Settings of global VI for public numbers. Rules of thumb from heart and Adult (`docs/explanation/settings.md`).
+/// Settings of global VI for public numbers: rules of thumb whose regret was measured (`docs/explanation/settings.md`).
 pub(super) fn derived(local: &Local, promise: Option<&Promise>, public: &PublicNumbers) -> Vec<Derived> {
     let Some(promise) = promise else { return Vec::new() };
-    let x = public.information(promise);
-    let clip = match x >= MUCH_INFORMATION {
-        true => public.clip(1.0, &format!("; rows · ε / √sources is {x:.0}, at least {MUCH_INFORMATION}")),
-        false => public.clip(0.5, ", and a residual is about a half"),
-    };
     let rounds =
         Derived::new("rounds", ROUNDS as i64, "many small steps: the noise of a step is averaged by those that follow");
-    clip.into_iter().chain([rounds]).chain(local.derived(&Local::starting(1, false), public)).collect()
+    public.clip_of_steps(promise).into_iter().chain([rounds]).chain(local.derived(&one_step(), public)).collect()
 }
 
 /// Refuses a stated solver that does not agree with the promise.

@@ -367,7 +367,7 @@ mod tests {
 
     fn method(curvature: Curvature, sources: &[(f64, f64)]) -> NoiseAware {
         let family = Family::MeanField { dimension: 2 };
-        let model = Arc::new(Linear { noise_variance: 0.5 });
+        let model = Arc::new(Linear::known(0.5));
         let source = |&(weight, deviation): &(f64, f64)| SourceTerms { weight, deviation, moment_bound: 2.0 };
         NoiseAware {
             problem: Problem { model, family, prior: Prior(family.prior(1.0)) },

@@ -50,8 +50,7 @@ mod tests {
                         "{mean} {deviation} {x}"
                     );
                 }
-                let Prediction::Normal { mean: m, deviation: s } = Linear { noise_variance: 1.0 }.predict(&rows, &q)[0]
-                else {
+                let Prediction::Normal { mean: m, deviation: s } = Linear::known(1.0).predict(&rows, &q)[0] else {
                     panic!()
                 };
                 let (low, high) = holding(m, (m - 1.96 * s, m + 1.96 * s));

@@ -17,13 +17,28 @@ use toml::{Table, Value};
 
 /// y = xᵀθ + noise; conjugate, so every expectation is exact.
 ///
-/// - s²: [`Linear::noise_variance`], in units of the encoded outcome.
+/// - s²: [`Linear::noise_variance`], in units of the encoded outcome. A study that leaves it out does not know it
+///   ([`Linear::open`]): methods and baselines that can learn it do, and the others take the documented value.
 /// - r = (y − xᵀμ)/s²: how a row pulls on xᵀθ.
 /// - 1/s²: the curvature of every row, whatever its inputs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Linear {
     /// Variance of the noise, positive.
     pub noise_variance: f64,
+    /// Whether the study leaves it out, so that baselines learn it.
+    pub is_open: bool,
+}
+
+impl Linear {
+    /// The noise has this variance.
+    pub fn known(noise_variance: f64) -> Self {
+        Self { noise_variance, is_open: false }
+    }
+
+    /// The variance of the noise is not known; this is where a search for it begins.
+    pub fn open(noise_variance: f64) -> Self {
+        Self { noise_variance, is_open: true }
+    }
 }
 
 /// `kind = "linear"`: the settings of [`Linear`]. Methods that learn the variance of the outcome
@@ -32,18 +47,23 @@ pub struct Linear {
 pub struct LinearSettings {
     /// Variance of the noise, positive.
     pub noise_variance: f64,
+    /// Whether the study leaves it out.
+    pub is_open: bool,
 }
 
 /// `kind = "linear"`
 pub(crate) const DESCRIPTOR: Descriptor<dyn ModelSettings> = Descriptor {
     name: "linear",
     also: &["gaussian", "ols", "linear-regression"],
-    about: "Linear regression with normal noise of known variance.",
+    about: "Linear regression with normal noise of known variance, or of one that is learnt.",
     keys: &[Key::new("noise_variance", ValueKind::Positive, "1.0")
-        .about("variance of the encoded outcome around its mean")
+        .about("variance of the encoded outcome around its mean; without it, baselines learn it")
         .otherwise(Otherwise::Number(1.0))],
     limits: Limits::NONE,
-    read: |reading| Ok(Arc::new(LinearSettings { noise_variance: reading.keys.number("noise_variance")? })),
+    read: |reading| {
+        let (keys, key) = (&reading.keys, "noise_variance");
+        Ok(Arc::new(LinearSettings { noise_variance: keys.number(key)?, is_open: !keys.has(key) }))
+    },
 };
 
 impl ModelSettings for LinearSettings {
@@ -52,7 +72,8 @@ impl ModelSettings for LinearSettings {
     }
 
     fn describe(&self) -> String {
-        format!("linear, noise variance {}", self.noise_variance)
+        let learnt = if self.is_open { ", learnt by baselines" } else { "" };
+        format!("linear, noise variance {}{learnt}", self.noise_variance)
     }
 
     fn effect_scale(&self) -> Option<EffectScale> {
@@ -73,7 +94,7 @@ impl ModelSettings for LinearSettings {
     }
 
     fn build(&self, _: Option<usize>, _: u64) -> Arc<dyn Model> {
-        Arc::new(Linear { noise_variance: self.noise_variance })
+        Arc::new(Linear { noise_variance: self.noise_variance, is_open: self.is_open })
     }
 
     fn keys(&self) -> Table {
@@ -86,7 +107,7 @@ impl ModelSettings for LinearSettings {
     }
 
     fn with_outcome_variance(&self, noise_variance: f64) -> Option<Arc<dyn ModelSettings>> {
-        Some(Arc::new(Self { noise_variance }))
+        Some(Arc::new(Self { noise_variance, is_open: false }))
     }
 }
 
@@ -147,6 +168,25 @@ impl Model for Linear {
 
     fn outcome_variance(&self) -> Option<f64> {
         Some(self.noise_variance)
+    }
+
+    fn knows_outcome_variance(&self) -> bool {
+        !self.is_open
+    }
+
+    /// 1/E[1/s²] = (s₀² + ½ Σ E_q(y − xᵀθ)²) / (1 + n/2), where s² ~ inverse gamma(1, s₀²) before the rows: the optimum of
+    /// q(θ)·q(s²) by s², given q(θ). The noise-aware reading of sufficient statistics begins with the same belief.
+    fn learnt_variance(&self, rows: &Rows, q: &Gaussian) -> Option<f64> {
+        if !self.is_open {
+            return None;
+        }
+        let projections = q.projections();
+        let squares = rows.iter().map(|row| {
+            let (mean, variance) = projections.of(&row);
+            (row.outcome - mean) * (row.outcome - mean) + variance
+        });
+        let squares: f64 = squares.sum();
+        Some((self.noise_variance + 0.5 * squares) / (1.0 + 0.5 * rows.len() as f64))
     }
 
     fn mean_curvature(&self, _: f64) -> Option<f64> {

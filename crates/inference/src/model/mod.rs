@@ -338,6 +338,16 @@ pub trait Model: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether that variance is part of the model, and not where a search for it begins.
+    fn knows_outcome_variance(&self) -> bool {
+        true
+    }
+
+    /// What all rows say of that variance, given the posterior q of the coefficients; none where it is known, or there is none.
+    fn learnt_variance(&self, _rows: &Rows, _q: &Gaussian) -> Option<f64> {
+        None
+    }
+
     /// Mean and variances of p(θ)·p(rows | θ)^temper, where they can be had to many digits but not as a Gaussian. θ has the
     /// prior N(0, 1/precision), parameter by parameter.
     fn exact(&self, _rows: &Rows, _precisions: &[f64], _temper: f64) -> Option<Exact> {

@@ -74,7 +74,7 @@ fn gradients_are_the_slopes_of_the_expected_log_likelihood() {
     let slopes = numerical_gradient(&logistic, &rows, &which);
     assert_close(&gradient(&logistic, &rows, &which, 0), &slopes, 1e-4);
     let rows = self::rows(false);
-    let linear = Linear { noise_variance: 0.7 };
+    let linear = Linear::known(0.7);
     let slopes = numerical_gradient(&linear, &rows, &which);
     assert_close(&gradient(&linear, &rows, &which, 0), &slopes, 1e-6);
 }
@@ -127,7 +127,7 @@ fn statistics_are_the_natural_gradient_in_both_families() {
         Gaussian::from_precision(MEAN.to_vec(), &precision).unwrap()
     };
     let which = [0, 1, 3];
-    let linear = Linear { noise_variance: 0.7 };
+    let linear = Linear::known(0.7);
     for q in [diagonal(), correlated] {
         for (family, full) in [(Family::MeanField { dimension: 5 }, false), (Family::Full { dimension: 5 }, true)] {
             let numerical = numerical_factor(&Logistic::default(), &rows(true), &which, &q, full);
@@ -140,7 +140,7 @@ fn statistics_are_the_natural_gradient_in_both_families() {
 
 #[test]
 fn a_gaussian_likelihood_gives_the_same_factor_at_every_q() {
-    let (family, linear) = (Family::Full { dimension: 5 }, Linear { noise_variance: 0.7 });
+    let (family, linear) = (Family::Full { dimension: 5 }, Linear::known(0.7));
     let prior = family.gaussian(&family.prior(1.0)).unwrap();
     let all = [0, 1, 2, 3];
     let at_prior = linear.statistics(&rows(false), &all, &prior, family);
@@ -181,7 +181,7 @@ fn predictions_are_the_integrals_they_stand_for() {
     assert_close(&probability(Predictive::Mixture), &exact, 1e-5);
     assert_close(&probability(Predictive::Probit), &exact, 0.02);
     assert_close(&probability(Predictive::MonteCarlo { draws: 20_000 }), &exact, 0.01);
-    let linear = Linear { noise_variance: 0.7 };
+    let linear = Linear::known(0.7);
     let (m, v) = q.projections().of(&rows.row(3));
     assert_eq!(linear.predict(&rows, &q)[3], Prediction::Normal { mean: m, deviation: (v + 0.7).sqrt() });
 }
@@ -213,11 +213,8 @@ fn positions_increase_and_buffers_are_kept() {
         }
     }
     let draws = Expectation::MonteCarlo { draws: 3 };
-    let models: [&dyn Model; 3] = [
-        &Logistic::default(),
-        &Logistic { expectation: draws, ..Logistic::default() },
-        &Linear { noise_variance: 1.0 },
-    ];
+    let models: [&dyn Model; 3] =
+        [&Logistic::default(), &Logistic { expectation: draws, ..Logistic::default() }, &Linear::known(1.0)];
     for model in models {
         let (mut scratch, mut check) = (Scratch::default(), Check(0));
         let at = Point { mean: &MEAN, deviation: &DEVIATION };

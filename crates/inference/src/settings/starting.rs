@@ -1,12 +1,12 @@
 //! Starting values of noisy steps, and how they follow from public numbers where a study leaves them out.
 //!
-//! Found on heart and Adult (`docs/explanation/settings.md`).
+//! What they lose against the best of a grid was measured (`docs/explanation/settings.md`).
 
 use super::{Batching, Chart, Gradients, Local, Optimiser};
 use crate::public::{Derived, PublicNumbers, rounded};
 use privacy::SamplingRate;
 
-/// Step size of Adam.
+/// Step size of Adam in updates of many steps.
 const LEARNING_RATE: f64 = 0.02;
 
 /// The probability with which a row is in a step.
@@ -35,7 +35,7 @@ impl Local {
         }
     }
 
-    /// What `local` should be for these numbers; `starting` has steps and state.
+    /// What `local` should be for these numbers; `starting` has steps, step size and state.
     pub(crate) fn derived(&self, starting: &Self, public: &PublicNumbers) -> Vec<Derived> {
         let mut all = Vec::new();
         if starting.steps > 1 {
@@ -57,7 +57,7 @@ impl Local {
         ));
         if self.optimiser == Optimiser::Adam {
             let why = "Adam moves a coefficient by about this much in a step";
-            all.push(Derived::new("local.learning_rate", LEARNING_RATE, why).unless(BY_HAND));
+            all.push(Derived::new("local.learning_rate", starting.learning_rate, why).unless(BY_HAND));
         }
         if starting.keep_state {
             let why = "Adam's moments average the noise of earlier updates";

@@ -6,7 +6,7 @@ use crate::algorithm::StepNoise;
 use crate::describe::{ANY_UNIT, Allowed, Conflict, Descriptor, Limits, Need, Offer, PrivacyNeed, TrustedParty};
 use crate::model::{Scratch, seed_of, shifts};
 use crate::optimiser::{Descent, kl_gradient};
-use crate::public::{Derived, PublicNumbers, counted};
+use crate::public::{Derived, PublicNumbers};
 use crate::release::{Bound, Clipped, Numbers, Release, Releases};
 use crate::settings::{Covariance, DERIVED_LOCAL_KEY, Gradients, Local, Optimiser, Promise};
 use crate::{ClientView, Family, Terms, UnitBatch};
@@ -82,9 +82,6 @@ fn starting() -> Local {
     Local::starting(40, true)
 }
 
-/// x under which a smaller clip loses less by bias than it saves noise.
-const LITTLE_INFORMATION: f64 = 1_000.0;
-
 /// `solver = "dp-optimisation"`
 pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
     name: "dp-optimisation",
@@ -148,16 +145,9 @@ impl LocalSolve for Descend {
         Some(ROUNDS)
     }
 
-    /// Rules of thumb from heart and Adult (`docs/explanation/settings.md`).
+    /// Rules of thumb whose regret was measured (`docs/explanation/settings.md`).
     fn derived(&self, promise: &Promise, public: &PublicNumbers) -> Vec<Derived> {
-        let x = public.information(promise);
-        let clip = match x < LITTLE_INFORMATION {
-            true => {
-                let units = counted(promise.unit);
-                public.clip(0.25, &format!("; {units} · ε / √sources is {x:.0}, under {LITTLE_INFORMATION}"))
-            }
-            false => public.clip(0.5, ", and a residual is about a half"),
-        };
+        let clip = public.clip_of_steps(promise);
         let rounds = Derived::new("rounds", ROUNDS as i64, "few rounds of long updates");
         let damping =
             Derived::new("damping", 0.3, "a factor keeps a part of each noisy change").unless(&["privacy.clip"]);

@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_factor_of_an_unclipped_sum_is_the_models_own() {
-        let (rows, model) = (rows(), Linear { noise_variance: 0.7 });
+        let (rows, model) = (rows(), Linear::known(0.7));
         let q = Gaussian::new_diagonal(vec![0.4, -1.0, 2.0], vec![0.5, 1.0, 0.2]).unwrap();
         for family in [Family::Full { dimension: 3 }, Family::MeanField { dimension: 3 }] {
             let problem = Problem { model: Arc::new(model), family, prior: Prior(family.prior(1.0)) };

@@ -48,7 +48,7 @@ pub(crate) fn logistic() -> Arc<dyn Model> {
 pub(crate) fn model_of(method: &Method) -> Arc<dyn Model> {
     let needs = method.algorithm.limits().into_iter().flat_map(|(_, limits)| limits.needs);
     if needs.into_iter().any(|need| need.offer == Offer::GaussianLikelihood) {
-        return Arc::new(Linear { noise_variance: 0.25 });
+        return Arc::new(Linear::known(0.25));
     }
     let network = |output| Network { hidden: vec![3], output, draws: 2, seed: 5 };
     match method.name.split(',').next() {
@@ -281,7 +281,7 @@ pub(crate) fn simulation<'a>(method: &'a Method, sites: &'a [Site], test: &'a Ro
 /// Runs a method on a conjugate problem and compares what it serves with the posterior in closed form.
 pub(crate) fn reaches_the_exact_posterior(method: &Method) {
     let (sites, test) = (sites(), rows(3, 9));
-    let model = Arc::new(Linear { noise_variance: 0.25 });
+    let model = Arc::new(Linear::known(0.25));
     let simulation = Simulation { model, ..simulation(method, &sites, &test) };
     let exact = simulation.exact_posterior().unwrap().unwrap();
     let kl = simulation.run(&mut ()).unwrap().posterior.kl(&exact);

@@ -100,7 +100,7 @@ pub(crate) fn variants() -> Vec<(Method, Arc<dyn Model>)> {
     ];
     let draws: Arc<dyn Model> =
         Arc::new(Logistic { expectation: Expectation::MonteCarlo { draws: 2 }, ..Logistic::default() });
-    let linear: Arc<dyn Model> = Arc::new(Linear { noise_variance: 0.5 });
+    let linear: Arc<dyn Model> = Arc::new(Linear::known(0.5));
     let all_rows = Virtual { parts: 5, local: Local { batch: Batching::All, ..adam(3) } };
     let by_draws = [
         (descent("by draws, dp optimisation", rate, nobody), draws.clone()),
