@@ -158,6 +158,7 @@ fn noise_aware_part_methods() -> Vec<Method> {
         method("noise-aware, virtual, add-remove, curator", clients(natural(1)), at_once, add_remove(curator(1.0))),
         method("noise-aware, virtual, shares", clients(natural(1)), at_once, shares(1.0)),
         method("noise-aware, virtual, nodes", clients(natural(1)), at_once, nodes(1.0)),
+        method("noise-aware, perturb", by_parts(Perturb { local: natural(1) }), at_once, nobody(1.0)),
         method("noise-aware, virtual, by person", clients(natural(1)), one_by_one, by_person(nobody(1.0))),
     ]
 }

@@ -207,7 +207,8 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
             example: "{ average = 6 }",
         },
         Key {
-            about: "whose parts of a client's rows are clipped (average or virtual); left out, every row is",
+            about: "whose parts of a client's rows are clipped (average, virtual, or perturb: all at once); left out, every row is",
+            example: "\"average\"",
             ..SOLVER_KEY
         }
         .optional(),
@@ -282,8 +283,9 @@ impl NoiseAwareSettings {
         let Some(solver) = &self.solver else { return Ok(()) };
         let refuse = |key, what: &str, hint| Err(Conflict::new(key, NOT_TOGETHER, what, hint));
         if solver.of_parts().is_none() {
-            let what = "noise-aware PVI clips rows, or the parts of average and virtual, and this solver has no parts";
-            return refuse("solver", what, "use solver = \"average\" or \"virtual\", or leave solver out");
+            let what =
+                "noise-aware PVI clips rows, or what average, virtual and perturb clip, and this solver clips steps";
+            return refuse("solver", what, "use solver = \"average\", \"virtual\" or \"perturb\", or leave solver out");
         }
         if let Curvature::Moments { .. } = self.constants.curvature {
             let what = "second moments are bounded row by row, and parts are clipped as a whole";
