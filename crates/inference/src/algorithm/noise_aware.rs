@@ -15,6 +15,7 @@ use super::sheared::Sheared;
 use super::source::{Hearing, ReleaseSource, SourceTerms, precision, told};
 use super::{Algorithm, Answer, Answers, Step, misfit, unlike};
 use crate::model::{Point, Scratch, seed_of};
+use crate::optimiser::is_within_limits;
 use crate::solve::{PartSolver, Problem};
 use crate::{ClientView, RunError, Stage, Total, UnitBatch};
 use privacy::{Adjacency, Bounded, Gate, GridVector, Outgoing, PrivacyError, Released};
@@ -282,7 +283,9 @@ impl Algorithm for NoiseAware {
         let own = self.home.iter().len();
         self.settings.release(d + own, self.parts).check(seat)?;
         let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
-        let spread = query.deviation.len() == d && query.deviation.iter().all(|s| s.is_finite() && *s > 0.0);
+        // Parts search from q, where rows are only looked at there.
+        let usable = |s: f64| s.is_finite() && s > 0.0 && (self.parts.is_none() || is_within_limits(s));
+        let spread = query.deviation.len() == d && query.deviation.iter().all(|s| usable(*s));
         let about = match query.about {
             SumKind::Moments => matches!(self.settings.curvature, Curvature::Moments { .. }),
             SumKind::Residuals => !self.is_staged(),

@@ -152,14 +152,19 @@ fn noise_aware_part_methods() -> Vec<Method> {
     let average = || by_parts(Average { parts: PARTS, local: natural(2) });
     let clients = |local| by_parts(Virtual { parts: 4, local });
     vec![
-        method("noise-aware, average", average(), one_by_one, nobody(2.0)),
-        method("noise-aware, average, curator", average(), at_once, curator(2.0)),
-        method("noise-aware, virtual", clients(steps), at_once, nobody(1.0)),
-        method("noise-aware, virtual, add-remove, curator", clients(natural(1)), at_once, add_remove(curator(1.0))),
-        method("noise-aware, virtual, shares", clients(natural(1)), at_once, shares(1.0)),
-        method("noise-aware, virtual, nodes", clients(natural(1)), at_once, nodes(1.0)),
-        method("noise-aware, perturb", by_parts(Perturb { local: natural(1) }), at_once, nobody(1.0)),
-        method("noise-aware, virtual, by person", clients(natural(1)), one_by_one, by_person(nobody(1.0))),
+        method("noise-aware, every round, average", average(), one_by_one, nobody(2.0)),
+        method("noise-aware, every round, average, curator", average(), at_once, curator(2.0)),
+        method("noise-aware, every round, virtual", clients(steps), at_once, nobody(1.0)),
+        method(
+            "noise-aware, every round, virtual, add-remove, curator",
+            clients(natural(1)),
+            at_once,
+            add_remove(curator(1.0)),
+        ),
+        method("noise-aware, every round, virtual, shares", clients(natural(1)), at_once, shares(1.0)),
+        method("noise-aware, every round, virtual, nodes", clients(natural(1)), at_once, nodes(1.0)),
+        method("noise-aware, every round, perturb", by_parts(Perturb { local: natural(1) }), at_once, nobody(1.0)),
+        method("noise-aware, every round, virtual, by person", clients(natural(1)), one_by_one, by_person(nobody(1.0))),
     ]
 }
 
