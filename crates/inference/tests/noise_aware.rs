@@ -2,8 +2,7 @@
 //! that the readout of DP optimisation counts on is the noise that there is.
 
 use crate::common::{
-    adam, method, natural, noise_aware, noise_aware_readout, private_methods, promise, rows, simulation, site, sites,
-    whole_step,
+    adam, method, noise_aware, noise_aware_readout, private_methods, promise, rows, simulation, site, sites, whole_step,
 };
 use inference::algorithm::{Curvature, NoiseAwareSettings, PviSettings, PviState};
 use inference::message::Direct;
@@ -57,7 +56,7 @@ fn without_noise_parts_reach_the_posterior_that_rows_reach() {
     let by_rows = reached(&open(Curvature::EveryRound { weight: 1.0 }, Schedule::Synchronous));
     let (rounds, damping) = (Rounds::Count(2000), Damping::new(0.2).unwrap());
     let average: Arc<dyn LocalSolve> = Arc::new(Average { parts: 5, local: whole_step() });
-    let clients: Arc<dyn LocalSolve> = Arc::new(Virtual { parts: 5, local: natural(2) });
+    let clients: Arc<dyn LocalSolve> = Arc::new(Virtual { parts: 5, local: Local { steps: 2, ..whole_step() } });
     for (solver, schedule) in [(average, Schedule::Sequential), (clients, Schedule::Synchronous)] {
         let solver = Some(solver);
         let by_parts = noise_aware(Curvature::EveryRound { weight: 1.0 });
