@@ -270,6 +270,7 @@ fn noise_aware() -> Outcome<Method> {
         average: 6,
         site_intercept: None,
         budget: RoundBudget::Even,
+        solver: None,
     };
     method(settings, Promise { aggregator: Aggregator::Curator, ..promise(5.0)? })
 }

@@ -157,6 +157,9 @@ pub enum FactorRule {
     Project,
     /// Where the precision is negative, the factor's coordinate becomes 1 altogether (workshop paper, section 5).
     Reset,
+    /// A negative precision of the factor becomes its absolute value; its Λμ stays, so that the factor's mean changes its
+    /// sign. The rule of the public code of Heikkilä et al. 2022, on a client's whole released factor and never on a part.
+    Absolute,
 }
 
 impl StudyConstant for FactorRule {}

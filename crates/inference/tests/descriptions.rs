@@ -242,6 +242,44 @@ fn choices_that_an_algorithm_does_not_have_are_refused_at_their_key() {
     }
 }
 
+/// Rules for factors and parts where they would not be sound, or have no meaning: each at its key, with the reason.
+#[test]
+fn rules_for_factors_and_parts_are_refused_where_they_are_not_sound() {
+    let promise = "{ unit = 'example', adjacency = 'substitute', epsilon = 1.0, delta = 1e-5, clip = 2.0 }";
+    let shared = promise.replace(" }", ", aggregator = 'curator' }");
+    let nodes = promise.replace(" }", ", aggregator = 'secure-sum', nodes = 3 }");
+    let local = "local = { steps = 2, optimiser = 'natural' }";
+    let pvi = |rest: &str, promise: &str| format!("algorithm = 'pvi'\nrounds = 3\n{rest}\nprivacy = {promise}");
+    let aware = |rest: &str| format!("algorithm = 'noise-aware'\n{rest}\nprivacy = {promise}");
+    let parts = "parts = 4\nfactor = 'absolute'";
+    let every = "noise_aware = { curvature = 'every-round' }";
+    let kept = local.replace(" }", ", keep_state = true }");
+    for (table, key, reason) in [
+        (pvi(&format!("solver = 'virtual'\n{parts}\n{local}"), &shared), "factor", "no factor of its own"),
+        (pvi(&format!("solver = 'average'\n{parts}\n{local}"), &nodes), "factor", "no factor of its own"),
+        (pvi(&format!("solver = 'average'\n{parts}\n{kept}"), promise), "local.keep_state", "keep_state"),
+        (pvi(&format!("solver = 'virtual'\n{parts}\n{kept}"), promise), "local.keep_state", "keep_state"),
+        (
+            pvi(&format!("solver = 'average'\n{parts}\ncovariance = 'full'\n{local}"), promise),
+            "factor",
+            "coordinate by coordinate",
+        ),
+        (aware(&format!("solver = 'virtual'\nparts = 4\n{local}")), "noise_aware.curvature", "row by row"),
+        (aware(&format!("solver = 'dp-optimisation'\n{every}")), "solver", "clips steps"),
+        (
+            aware(&format!("solver = 'average'\nparts = 4\n{local}\n{every}\nsite_intercept = {{ precision = 1.0 }}")),
+            "site_intercept",
+            "that all sites share",
+        ),
+        (aware(&format!("solver = 'average'\nparts = 4\n{kept}\n{every}")), "local.keep_state", "keep_state"),
+    ] {
+        let table: Table = format!("name = 'm'\n{table}").parse().unwrap();
+        let found = Method::read(&table, &registry()).and_then(|method| method.check().map_err(|one| vec![one]));
+        let found = found.expect_err("it was taken");
+        assert!(found.iter().any(|c| c.key == key && c.what.contains(reason)), "{table}: {found:?}");
+    }
+}
+
 #[test]
 fn everything_that_is_wrong_with_a_table_is_told_at_once() {
     let text = r#"

@@ -2,11 +2,12 @@
 //! that the readout of DP optimisation counts on is the noise that there is.
 
 use crate::common::{
-    adam, method, noise_aware, noise_aware_readout, private_methods, promise, rows, simulation, site, sites,
+    adam, method, noise_aware, noise_aware_readout, private_methods, promise, rows, simulation, site, sites, whole_step,
 };
 use inference::algorithm::{Curvature, NoiseAwareSettings, PviSettings, PviState};
 use inference::message::Direct;
 use inference::settings::{Aggregator, Damping, Local, Rounds, Schedule};
+use inference::solve::{Average, LocalSolve, Virtual};
 use inference::{Family, Linear, Method, Model, Progress, Row, Rows, Simulation};
 use std::sync::Arc;
 
@@ -40,6 +41,28 @@ fn without_noise_both_rules_reach_the_best_mean_field_posterior() {
             let kl = simulation.run(&mut ()).unwrap().posterior.kl(&best);
             assert!(kl < 1e-6, "{}: KL {kl}", method.name);
         }
+    }
+}
+
+/// By parts too, whether each stands for all rows or is a client of its own, and however many steps it makes.
+#[test]
+fn without_noise_parts_reach_the_posterior_that_rows_reach() {
+    let model: Arc<dyn Model> = Arc::new(Linear { noise_variance: 0.25 });
+    let (sites, test) = (sites(), rows(3, 9));
+    let reached = |method: &Method| {
+        let simulation = Simulation { model: model.clone(), prior: PRIOR.into(), ..simulation(method, &sites, &test) };
+        simulation.run(&mut ()).unwrap().posterior
+    };
+    let by_rows = reached(&open(Curvature::EveryRound { weight: 1.0 }, Schedule::Synchronous));
+    let (rounds, damping) = (Rounds::Count(2000), Damping::new(0.2).unwrap());
+    let average: Arc<dyn LocalSolve> = Arc::new(Average { parts: 5, local: whole_step() });
+    let clients: Arc<dyn LocalSolve> = Arc::new(Virtual { parts: 5, local: Local { steps: 2, ..whole_step() } });
+    for (solver, schedule) in [(average, Schedule::Sequential), (clients, Schedule::Synchronous)] {
+        let solver = Some(solver);
+        let by_parts = noise_aware(Curvature::EveryRound { weight: 1.0 });
+        let settings = NoiseAwareSettings { rounds, damping, solver, ..by_parts };
+        let kl = reached(&method("by parts", settings, schedule, None)).kl(&by_rows);
+        assert!(kl < 1e-6, "KL {kl}");
     }
 }
 

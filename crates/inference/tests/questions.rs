@@ -262,7 +262,8 @@ fn wrong_totals((exponent, units): &Raw) -> Vec<(&'static str, Raw)> {
 #[test]
 fn a_wrong_receipt_is_refused_and_so_is_a_memory_made_of_one() {
     let (sites, test) = (sites(), rows(2, 1));
-    let names = ["virtual, projected", "dp optimisation, reset", "dp optimisation, kept state", "perturb"];
+    let names =
+        ["virtual, projected", "virtual, absolute", "dp optimisation, reset", "dp optimisation, kept state", "perturb"];
     for method in private_methods().iter().filter(|m| names.contains(&m.name.as_str())) {
         let built = simulation(method, &sites, &test).build().unwrap();
         let (protocol, query) = (built.protocol.as_ref(), right_question(&built));

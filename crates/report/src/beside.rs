@@ -1,5 +1,6 @@
 //! A published table beside ours, as one page that leads to the reports of its columns.
 
+use super::curves::ColumnCurves;
 use super::figures::figures;
 use super::numbers::{divergence, error};
 use super::page;
@@ -30,6 +31,8 @@ pub struct Beside<'a> {
     pub figures: &'a [Figure],
     /// Figures along the way, and the rules of their legend.
     pub courses: Option<(String, String)>,
+    /// The scores of each column against messages, where they were recorded.
+    pub curves: &'a [ColumnCurves],
     /// Lines on what draws cost by other theorems, and what they are worth.
     pub theorems: &'a [String],
     /// Each column, and where its report is.
@@ -39,7 +42,8 @@ pub struct Beside<'a> {
 /// The page: the figures, one table for each metric, and links to the reports.
 pub fn beside(shown: &Beside<'_>) -> String {
     let Beside { name, cells, figures: asked, reports, .. } = *shown;
-    let (toggles, courses) = shown.courses.clone().unwrap_or_default();
+    let (mut toggles, courses) = shown.courses.clone().unwrap_or_default();
+    toggles += shown.curves.first().map_or("", |first| &first.toggles);
     let published = cells.iter().any(|c| c.paper.is_some());
     let heading = if published { "Ours beside the paper" } else { "Methods compared" };
     let single = cells.iter().all(|c| c.seeds < 2);
@@ -49,6 +53,7 @@ pub fn beside(shown: &Beside<'_>) -> String {
         body += &format!("<section><h2>Figures</h2>{courses}{drawn}</section>");
     }
     body += &coverage(shown.coverage);
+    body += &curves(shown.curves);
     body += &format!("<section><h2>{heading}</h2>");
     let held_out = scores(cells);
     for (metric, title) in DRAWN.into_iter().chain(held_out.iter().map(|score| (score.name, score.title))) {
@@ -81,6 +86,18 @@ pub fn beside(shown: &Beside<'_>) -> String {
     }
     body += "</ul></section>";
     page::document(name, &toggles, &body, env!("CARGO_PKG_VERSION"))
+}
+
+/// The curves of all columns with one legend, as a paper has them; nothing where none were recorded.
+fn curves(columns: &[ColumnCurves]) -> String {
+    let Some(first) = columns.first() else { return String::new() };
+    let mut html = format!("<section><h2>Scores against messages</h2>{}", first.legend);
+    for of in columns {
+        html += &format!("<h3>{}</h3><div class=\"figures\">\n{}</div>\n", escape(&of.column), of.figures);
+    }
+    let bands = if first.bands { " Bands: mean ± standard deviation over seeds." } else { "" };
+    html += &format!("<p>Horizontal lines show the final score of methods without a curve.{bands}</p></section>");
+    html
 }
 
 /// Coverage of coefficients, a line for each cell; nothing where they are not known.

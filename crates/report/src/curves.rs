@@ -153,10 +153,10 @@ pub(crate) fn section(standing: &Standing) -> String {
     let shown = scores::shown(standing, Prominence::Leading);
     for score in shown.into_iter().map(held_out).chain([DIVERGENCE]) {
         for along in [MESSAGES, EPSILON] {
-            figures += &one(standing, score, along).unwrap_or_default();
+            figures += &one(standing, score, along, "").unwrap_or_default();
         }
     }
-    figures += &one(standing, DIVERGENCE, ROUNDS).unwrap_or_default();
+    figures += &one(standing, DIVERGENCE, ROUNDS, "").unwrap_or_default();
     figures += &errors(standing);
     let body = if figures.is_empty() {
         note("No scores were recorded along the way.")
@@ -182,7 +182,7 @@ fn errors(standing: &Standing) -> String {
     }
     let figures = [MEAN_ERROR, VARIANCE_ERROR]
         .into_iter()
-        .flat_map(|score| [LOG_EPSILON, ROUNDS].into_iter().filter_map(move |along| one(standing, score, along)));
+        .flat_map(|score| [LOG_EPSILON, ROUNDS].into_iter().filter_map(move |along| one(standing, score, along, "")));
     figures.collect()
 }
 
@@ -199,6 +199,37 @@ pub fn alone(results: &Results) -> Option<(String, String)> {
         )
     );
     (!figures.is_empty()).then(|| (toggles(&standing), html))
+}
+
+/// The leading scores of one column against messages, for a page that shows several columns with one legend.
+#[derive(Debug, Clone)]
+pub struct ColumnCurves {
+    /// The column.
+    pub(crate) column: String,
+    /// Rules of the legend.
+    pub(crate) toggles: String,
+    /// One box for each method; the same for all columns, whose methods are the study's.
+    pub(crate) legend: String,
+    /// A figure for each score.
+    pub(crate) figures: String,
+    /// Whether curves have bands.
+    pub(crate) bands: bool,
+}
+
+/// The curves of a column; none where no scores were recorded along the way.
+pub fn against_messages(column: &str, results: &Results) -> Option<ColumnCurves> {
+    let standing = Standing::of(results);
+    let prefix = format!("{}-", study::file_name(column));
+    let shown = scores::shown(&standing, Prominence::Leading);
+    let drawn = |score| one(&standing, held_out(score), MESSAGES, &prefix);
+    let figures: String = shown.into_iter().filter_map(drawn).collect();
+    (!figures.is_empty()).then(|| ColumnCurves {
+        column: column.to_owned(),
+        toggles: toggles(&standing),
+        legend: legend(&standing),
+        figures,
+        bands: standing.seeds() > 1 && !crowded(&standing),
+    })
 }
 
 /// Rules by which a box of the legend hides its method.
@@ -232,8 +263,8 @@ fn legend(standing: &Standing) -> String {
     format!("<div class=\"legend\" role=\"group\" aria-label=\"Methods shown\">\n{items}</div>\n")
 }
 
-/// One figure; none if no method has a curve in it.
-fn one(standing: &Standing, score: CurveScore, along: AxisKind) -> Option<String> {
+/// One figure, whose id begins with a prefix; none if no method has a curve in it.
+fn one(standing: &Standing, score: CurveScore, along: AxisKind, prefix: &str) -> Option<String> {
     let levels: Vec<(Placed, Vec<Level>)> =
         drawn(standing).map(|placed| (placed, levels_of(standing, placed, score, along))).collect();
     let places = || levels.iter().flat_map(|(_, levels)| levels.iter().map(|level| level.at));
@@ -256,7 +287,7 @@ fn one(standing: &Standing, score: CurveScore, along: AxisKind) -> Option<String
     let title = format!("{} against {}", score.of.name(), along.name);
     let described = described(&levels);
     let id = format!(
-        "{}-{}",
+        "{prefix}{}-{}",
         score.of.name().to_lowercase().replace(' ', "-"),
         if along.name == "ε" { "epsilon" } else { along.name }
     );

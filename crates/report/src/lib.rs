@@ -38,7 +38,7 @@ use inference::results::Results;
 use standing::Standing;
 
 pub use beside::{Beside, beside};
-pub use curves::alone as errors_along_the_way;
+pub use curves::{ColumnCurves, against_messages, alone as errors_along_the_way};
 pub use fit::html as fit;
 pub use numbers::{divergence, error};
 pub use profile::profile_svg;

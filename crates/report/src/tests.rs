@@ -1,5 +1,6 @@
 //! What a report must hold for every kind of results.
 
+mod columns;
 mod effects;
 mod own_score;
 

@@ -104,8 +104,8 @@ pub fn written(name: &str) -> Result<(String, String), StudyError> {
         let text = std::fs::read_to_string(path).map_err(|source| StudyError::file("cannot read", path, source))?;
         return Ok((name.to_owned(), text));
     }
-    let names = TABLES.map(|(known, _, _)| known);
-    let hint = match nearest(name, names) {
+    let names: Vec<&str> = TABLES.iter().map(|(known, _, _)| *known).collect();
+    let hint = match nearest(name, names.iter().copied()) {
         Some(close) => format!("did you mean `{close}`? the list of tables shows all"),
         None => format!("one of {}; or a study file that ends in .toml", names.join(", ")),
     };

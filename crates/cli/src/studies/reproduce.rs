@@ -35,7 +35,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     judges(&study)?;
     let mut shown = ShownCells::default();
     let (mut cpu_seconds, mut links, mut at_sites) = (0.0, Vec::new(), String::new());
-    let (mut theorems, mut courses) = (Vec::new(), None);
+    let (mut theorems, mut courses, mut curves) = (Vec::new(), None, Vec::new());
     for (column, loaded) in study.load_columns(&terminal::folders(Path::new(name)))? {
         let folder = PathBuf::from(file_name(&column));
         let results = simulated(loaded, &out.join(&folder), json)?;
@@ -44,17 +44,23 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
         at_sites += &at_sites::table(&column, &results);
         theorems.extend(remarks(&results));
         courses = report::errors_along_the_way(&results);
+        curves.extend(report::against_messages(&column, &results));
         links.push((column, folder.join(super::REPORT)));
     }
     let page = out.join("index.html");
     // Of several columns each report has its own.
     courses = courses.filter(|_| links.len() == 1);
+    // Both have a legend of the same methods, and draws are compared by their errors.
+    if courses.is_some() {
+        curves.clear();
+    }
     let html = report::beside(&Beside {
         name: &study.name,
         cells: &shown.scores,
         coverage: &shown.covered,
         figures: &study.figures,
         courses,
+        curves: &curves,
         theorems: &theorems,
         reports: &links,
     });

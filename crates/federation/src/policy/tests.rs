@@ -52,6 +52,7 @@ fn method(aggregator: Aggregator) -> Method {
             average: 1,
             site_intercept: None,
             budget: RoundBudget::Even,
+            solver: None,
         }),
         schedule: Schedule::Synchronous,
         promise: Some(Promise {

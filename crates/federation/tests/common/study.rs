@@ -47,6 +47,7 @@ pub(crate) fn method(name: &str, rounds: u64, dropouts: u64) -> Method {
                 average: 1,
                 site_intercept: None,
                 budget: RoundBudget::Even,
+                solver: None,
             })
         }
         _ => pvi(Perturb { local: Local::whole_step() }, rounds),

@@ -1,6 +1,7 @@
 //! Noise-aware PVI: every release is read as an observation of a sum, with noise of known variance.
 
 mod budget;
+mod dealt;
 mod settings;
 
 pub use budget::RoundBudget;
@@ -14,7 +15,8 @@ use super::sheared::Sheared;
 use super::source::{Hearing, ReleaseSource, SourceTerms, precision, told};
 use super::{Algorithm, Answer, Answers, Step, misfit, unlike};
 use crate::model::{Point, Scratch, seed_of};
-use crate::solve::Problem;
+use crate::optimiser::is_within_limits;
+use crate::solve::{PartSolver, Problem};
 use crate::{ClientView, RunError, Stage, Total, UnitBatch};
 use privacy::{Adjacency, Bounded, Gate, GridVector, Outgoing, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
@@ -41,6 +43,8 @@ pub struct NoiseAware {
     pub kept: f64,
     /// Serve the mean of so many last readouts.
     pub average: usize,
+    /// How the parts of a client's rows are solved; none where every row is clipped by itself.
+    pub parts: Option<PartSolver>,
     /// Who releases, every client or the sum over all, and with what noise: one entry for all rounds, or one for each stage of a
     /// budget that differs by rounds (the looks at second moments, then round by round).
     pub stages: Vec<Vec<SourceTerms>>,
@@ -184,12 +188,13 @@ impl NoiseAware {
         release: &GridVector,
         pull: &[f64],
     ) -> Result<(), RunError> {
-        let values = release.values();
+        let share = self.parts.map_or(1.0, |parts| 1.0 / parts.weight);
+        let values: Vec<f64> = release.values().iter().map(|v| share * v).collect();
         let at = self.at(about.stage());
         let (Some(source), Some(terms)) = (state.sources.get_mut(from), at.get(from)) else {
             return Err(misfit());
         };
-        if values.len() != self.settings.release(self.problem.family.dimension()).numbers.of(0) {
+        if values.len() != self.settings.release(self.dimension(), self.parts).numbers.of(0) {
             return Err(misfit());
         }
         let (settings, kept) = (&self.settings, self.kept);
@@ -211,6 +216,9 @@ impl NoiseAware {
         seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Bounded, PrivacyError> {
+        if let (Some(parts), Curvature::EveryRound { weight }) = (&self.parts, self.settings.curvature) {
+            return dealt::sum_of_parts(parts, problem, question, weight, seat, *gate.shape());
+        }
         let rows = seat.shard.rows();
         let mut units = UnitBatch::default();
         seat.draw(gate, &mut units)?;
@@ -273,9 +281,11 @@ impl Algorithm for NoiseAware {
     fn check(&self, query: &LevelQuestion, memory: &Self::Memory, seat: &ClientView<'_>) -> Result<(), PrivacyError> {
         let d = self.dimension();
         let own = self.home.iter().len();
-        self.settings.release(d + own).check(seat)?;
+        self.settings.release(d + own, self.parts).check(seat)?;
         let mean = query.mean.len() == d && query.mean.iter().all(|m| m.is_finite());
-        let spread = query.deviation.len() == d && query.deviation.iter().all(|s| s.is_finite() && *s > 0.0);
+        // Parts search from q, where rows are only looked at there.
+        let usable = |s: f64| s.is_finite() && s > 0.0 && (self.parts.is_none() || is_within_limits(s));
+        let spread = query.deviation.len() == d && query.deviation.iter().all(|s| usable(*s));
         let about = match query.about {
             SumKind::Moments => matches!(self.settings.curvature, Curvature::Moments { .. }),
             SumKind::Residuals => !self.is_staged(),
@@ -341,7 +351,8 @@ impl Algorithm for NoiseAware {
     }
 
     fn fits(&self, _: &NoiseAwareState, client: usize, answer: &GridVector) -> bool {
-        client < self.sources().len() && answer.units().len() == self.settings.release(self.dimension()).numbers.of(0)
+        let numbers = self.settings.release(self.dimension(), self.parts).numbers.of(0);
+        client < self.sources().len() && answer.units().len() == numbers
     }
 
     fn settle(&self, draft: Self::Memory, _: &Released<Total>) -> Result<Self::Memory, PrivacyError> {
@@ -375,6 +386,7 @@ mod tests {
             settings: NoiseAwareConstants { curvature, whitening: 0.5, floor: 0.05, caution: 1.0 },
             kept: 0.25,
             average: 1,
+            parts: None,
             stages: vec![sources.iter().map(source).collect()],
             rows: 100.0,
             counts_rows: None,

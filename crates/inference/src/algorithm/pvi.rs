@@ -101,7 +101,12 @@ impl Pvi {
     /// A factor is on the grid of the total, and so small that the change which takes it back can be sent: 1/kept of it
     /// where a rule asks for that change.
     fn check_factor(&self, factor: &Total) -> Result<(), PrivacyError> {
-        let kept = if self.factor == FactorRule::Free { 1.0 } else { self.kept.get() };
+        let kept = match self.factor {
+            FactorRule::Free => 1.0,
+            FactorRule::Project | FactorRule::Reset => self.kept.get(),
+            // It takes back twice the factor, beside the change itself.
+            FactorRule::Absolute => 0.25 * self.kept.get(),
+        };
         let like = factor.is_like(&Total::zeros(self.problem.family.len(), self.finest));
         let small = like && factor.values().iter().all(|v| v.abs() <= MOST_NATURAL * kept);
         small.then_some(()).ok_or_else(|| PrivacyError::Shape {
@@ -393,8 +398,10 @@ fn hold(change: &mut Vec<f64>, memory: &Remembered, holding: &Holding) {
         return;
     }
     for j in 0..d {
-        if factor[d + j] + kept * change[d + j] > 0.0 {
-            change[d + j] = -factor[d + j] / kept;
+        let half = factor[d + j] + kept * change[d + j];
+        if half > 0.0 {
+            let wanted = if rule == FactorRule::Absolute { -half } else { 0.0 };
+            change[d + j] = (wanted - factor[d + j]) / kept;
             if rule == FactorRule::Reset {
                 change[j] = -factor[j] / kept;
             }

@@ -349,6 +349,7 @@ fn weights_of_noise_aware_pvi_that_follow_private_rows_are_told() {
             average: 1,
             site_intercept: None,
             budget: RoundBudget::Even,
+            solver: None,
         };
         of(settings, Schedule::Sequential, Promise { adjacency, ..promise() }).goes_by_private_rows()
     };

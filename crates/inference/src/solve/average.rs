@@ -1,6 +1,6 @@
 //! Local averaging: every part of the rows solves the whole local problem, and the mean of their changes is released.
 
-use super::{Kept, LocalSolve, Problem, Solved, Task, parts};
+use super::{Kept, LocalSolve, PartSolver, Problem, Solved, Task, parts};
 use crate::describe::{Conflict, Descriptor, Limits};
 use crate::release::Releases;
 use crate::settings::Local;
@@ -36,6 +36,13 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
     read: |reading| parts::read(reading).map(|(parts, local)| Arc::new(Average { parts, local }) as _),
 };
 
+impl Average {
+    /// A part stands for all rows.
+    fn part_problem(&self) -> PartSolver {
+        PartSolver { parts: self.parts, weight: f64::from(self.parts), local: self.local }
+    }
+}
+
 impl LocalSolve for Average {
     fn descriptor(&self) -> &'static Descriptor<dyn LocalSolve> {
         &DESCRIPTOR
@@ -69,10 +76,14 @@ impl LocalSolve for Average {
         seat: &ClientView<'_>,
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
-        parts::sum(self.parts, &self.local, problem, task.get(), f64::from(self.parts), seat, gate)
+        parts::sum(&self.part_problem(), problem, task.get(), seat, gate)
     }
 
     fn weight(&self) -> f64 {
         1.0 / f64::from(self.parts)
+    }
+
+    fn of_parts(&self) -> Option<PartSolver> {
+        Some(self.part_problem())
     }
 }

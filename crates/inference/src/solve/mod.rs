@@ -63,6 +63,7 @@ pub use descend::Descend;
 pub use hybrid::Hybrid;
 pub use likelihood::Likelihood;
 pub use optimum::PrivateChange;
+pub use parts::PartSolver;
 pub use perturb::Perturb;
 pub use products::RowSums;
 pub use virtual_clients::Virtual;
@@ -208,6 +209,12 @@ pub trait LocalSolve: fmt::Debug + Canonical + Send + Sync {
     /// What one change is of the sum: 1, or 1/K where the sum of K changes stands for their mean.
     fn weight(&self) -> f64 {
         1.0
+    }
+
+    /// How it solves the parts of a client's rows one by one; none where it does not deal them to parts. Noise-aware PVI asks
+    /// these parts for their factors.
+    fn of_parts(&self) -> Option<PartSolver> {
+        None
     }
 
     /// The noise that an update on these terms leaves in the means, where the solver knows it.

@@ -10,6 +10,7 @@ use crate::release::{Clipped, Release, Releases};
 use crate::settings::{Local, WHOLE_KEY};
 use crate::{ClientView, Family};
 use privacy::{Bounded, Gate, Grain, PrivacyError};
+use serde::Serialize;
 
 /// `local` and `parts`.
 pub(super) const KEYS: &[Key] = &[
@@ -37,20 +38,46 @@ pub(super) fn limits(local: &Local) -> Limits {
     Limits { covariances: perturb::covariances(local), ..LIMITS }
 }
 
+/// How a solver treats the K parts of a client's rows: what it takes to solve them one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PartSolver {
+    /// K.
+    pub parts: u32,
+    /// How often the likelihood of a part counts: K where it stands for all rows, else 1.
+    pub weight: f64,
+    /// The optimisation of a part.
+    pub local: Local,
+}
+
+impl PartSolver {
+    /// What a part has of its client's share of the total: all where it stands for all rows, else 1/K.
+    pub(crate) fn share(&self) -> f64 {
+        self.weight / f64::from(self.parts)
+    }
+
+    /// The change of every part: the [`optimum`] of `task` on its rows, less where the search began. Private: for a clipped
+    /// sum, and nothing else.
+    pub(crate) fn changes(
+        &self,
+        problem: &Problem,
+        task: &Task,
+        seat: &ClientView<'_>,
+    ) -> Result<Vec<Vec<f64>>, PrivacyError> {
+        let (rows, parts) = (seat.shard.rows(), seat.parts(self.parts, PARTS_KEY)?);
+        Ok(parts.iter().map(|part| optimum(problem, task, rows, part, self.weight, &self.local)).collect())
+    }
+}
+
 /// Σ_k clip(change of part k), which has yet to pass the gate.
 ///
-/// The change of a part is the [`optimum`] of `task` on the part's rows, whose likelihood counts `weight` times.
+/// The change of a part is the [`optimum`] of `task` on the part's rows.
 pub(super) fn sum(
-    parts: u32,
-    local: &Local,
+    solver: &PartSolver,
     problem: &Problem,
     task: &Task,
-    weight: f64,
     seat: &ClientView<'_>,
     gate: &dyn Gate,
 ) -> Result<Solved, PrivacyError> {
-    let rows = seat.shard.rows();
-    let changes: Vec<Vec<f64>> =
-        seat.parts(parts, PARTS_KEY)?.iter().map(|part| optimum(problem, task, rows, part, weight, local)).collect();
+    let changes = solver.changes(problem, task, seat)?;
     Ok(Solved::Sum(Bounded::parts(*gate.shape(), changes.iter().map(Vec::as_slice))?))
 }

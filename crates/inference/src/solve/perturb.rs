@@ -1,6 +1,6 @@
 //! Parameter perturbation: solve without noise and clip the change, which passes the gate once.
 
-use super::{Kept, LocalSolve, Problem, Solved, Task};
+use super::{Kept, LocalSolve, PartSolver, Problem, Solved, Task};
 use crate::describe::{ANY_UNIT, Allowed, Conflict, Descriptor, Limits, PrivacyNeed};
 use crate::release::{Clipped, Release, Releases};
 use crate::settings::{Covariance, Local, Optimiser, WHOLE_KEY};
@@ -65,6 +65,11 @@ impl LocalSolve for Perturb {
 
     fn check(&self, _: u64) -> Result<(), Conflict> {
         self.local.check_full_gradients()
+    }
+
+    /// All rows are one part.
+    fn of_parts(&self) -> Option<PartSolver> {
+        Some(PartSolver { parts: 1, weight: 1.0, local: self.local })
     }
 
     fn solve(

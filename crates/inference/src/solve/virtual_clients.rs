@@ -1,6 +1,6 @@
 //! Virtual clients: every part of a site's rows is a client of its own, and only the sum of their changes leaves.
 
-use super::{Kept, LocalSolve, Problem, Solved, Task, parts};
+use super::{Kept, LocalSolve, PartSolver, Problem, Solved, Task, parts};
 use crate::describe::{Conflict, Descriptor, Limits};
 use crate::release::Releases;
 use crate::settings::Local;
@@ -38,6 +38,13 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn LocalSolve> = Descriptor {
     read: |reading| parts::read(reading).map(|(parts, local)| Arc::new(Virtual { parts, local }) as _),
 };
 
+impl Virtual {
+    /// A part is a client of its own.
+    fn part_problem(&self) -> PartSolver {
+        PartSolver { parts: self.parts, weight: 1.0, local: self.local }
+    }
+}
+
 impl LocalSolve for Virtual {
     fn descriptor(&self) -> &'static Descriptor<dyn LocalSolve> {
         &DESCRIPTOR
@@ -72,7 +79,11 @@ impl LocalSolve for Virtual {
         gate: &mut dyn Gate,
     ) -> Result<Solved, PrivacyError> {
         let part_task = share_of(task.get(), f64::from(self.parts));
-        parts::sum(self.parts, &self.local, problem, &part_task, 1.0, seat, gate)
+        parts::sum(&self.part_problem(), problem, &part_task, seat, gate)
+    }
+
+    fn of_parts(&self) -> Option<PartSolver> {
+        Some(self.part_problem())
     }
 }
 

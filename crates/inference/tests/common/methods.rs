@@ -18,8 +18,9 @@ use inference::settings::{
     Aggregator, Batching, Chart, Covariance, Damping, FactorRule, Gradients, Local, Optimiser, Promise, Rates,
     Schedule, SecureNoise,
 };
-use inference::solve::{Analytic, Average, Descend, Likelihood, Perturb, Virtual};
+use inference::solve::{Analytic, Average, Descend, Likelihood, LocalSolve, Perturb, Virtual};
 use privacy::ShareNoise;
+use std::sync::Arc;
 
 /// Prior precision of a site-specific intercept of the laws.
 pub(crate) const OWN_PRECISION: f64 = 2.0;
@@ -31,7 +32,7 @@ pub(crate) const PARTS: u32 = 6;
 pub(crate) fn private_methods() -> Vec<Method> {
     [pvi_methods(), summed_methods(), noise_aware_methods(), global_methods(), own_methods(), model_methods()]
         .into_iter()
-        .chain([level_methods()])
+        .chain([level_methods(), noise_aware_part_methods()])
         .flatten()
         .chain(person_methods())
         .chain(conjugate_methods())
@@ -96,6 +97,7 @@ fn pvi_methods() -> Vec<Method> {
     let kept = Local { keep_state: true, optimiser: Optimiser::Adagrad, chart: Chart::LogVariance, ..adam(5) };
     let reset = PviSettings { factor: FactorRule::Reset, ..pvi(descend(adam(3))) };
     let projected = PviSettings { factor: FactorRule::Project, ..pvi(parts(4, natural(1))) };
+    let absolute = |settings| PviSettings { factor: FactorRule::Absolute, ..settings };
     let all_rows = Local { batch: Batching::All, ..adam(4) };
     let average = Average { parts: PARTS, local: natural(2) };
     let committee = |prior| committee(prior, descend(adam(5)));
@@ -106,7 +108,9 @@ fn pvi_methods() -> Vec<Method> {
         method("virtual, projected", projected, CAME, nobody(1.0)),
         method("dp optimisation, noise-aware readout", noise_aware_readout(adam(4)), one_by_one, nobody(1.0)),
         method("perturb", pvi(Perturb { local: natural(2) }), one_by_one, nobody(2.0)),
-        method("average", pvi(average), at_once, nobody(2.0)),
+        method("average", pvi(average.clone()), at_once, nobody(2.0)),
+        method("average, absolute", absolute(pvi(average)), CAME, nobody(2.0)),
+        method("virtual, absolute", absolute(pvi(parts(4, natural(1)))), one_by_one, add_remove(nobody(1.0))),
         method("virtual", pvi(parts(6, all_rows)), one_by_one, nobody(1.0)),
         method("virtual, add-remove", pvi(parts(4, natural(1))), one_by_one, add_remove(nobody(1.0))),
         method("committee, same prior", committee(CommitteePrior::Same), at_once, nobody(1.0)),
@@ -134,6 +138,34 @@ fn summed_methods() -> Vec<Method> {
 /// Rule A and rule B of the laws.
 fn curvatures() -> [Curvature; 2] {
     [Curvature::Moments { looks: 1, bound: 2.0 }, Curvature::EveryRound { weight: 1.0 }]
+}
+
+/// Rule B by the parts of a solver.
+pub(crate) fn by_parts(solver: impl LocalSolve + 'static) -> NoiseAwareSettings {
+    NoiseAwareSettings { solver: Some(Arc::new(solver)), ..noise_aware(Curvature::EveryRound { weight: 1.0 }) }
+}
+
+/// Noise-aware PVI by parts: both solvers at every gate, of rows and of persons.
+fn noise_aware_part_methods() -> Vec<Method> {
+    let (one_by_one, at_once) = (Schedule::Sequential, Schedule::Synchronous);
+    let steps = Local { batch: Batching::All, ..adam(3) };
+    let average = || by_parts(Average { parts: PARTS, local: natural(2) });
+    let clients = |local| by_parts(Virtual { parts: 4, local });
+    vec![
+        method("noise-aware, every round, average", average(), one_by_one, nobody(2.0)),
+        method("noise-aware, every round, average, curator", average(), at_once, curator(2.0)),
+        method("noise-aware, every round, virtual", clients(steps), at_once, nobody(1.0)),
+        method(
+            "noise-aware, every round, virtual, add-remove, curator",
+            clients(natural(1)),
+            at_once,
+            add_remove(curator(1.0)),
+        ),
+        method("noise-aware, every round, virtual, shares", clients(natural(1)), at_once, shares(1.0)),
+        method("noise-aware, every round, virtual, nodes", clients(natural(1)), at_once, nodes(1.0)),
+        method("noise-aware, every round, perturb", by_parts(Perturb { local: natural(1) }), at_once, nobody(1.0)),
+        method("noise-aware, every round, virtual, by person", clients(natural(1)), one_by_one, by_person(nobody(1.0))),
+    ]
 }
 
 /// The same with a noise of its own in every round.

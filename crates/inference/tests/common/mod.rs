@@ -193,6 +193,7 @@ pub(crate) fn noise_aware(curvature: Curvature) -> NoiseAwareSettings {
         average: 1,
         site_intercept: None,
         budget: RoundBudget::Even,
+        solver: None,
     }
 }
 

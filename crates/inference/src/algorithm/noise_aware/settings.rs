@@ -4,11 +4,13 @@ use super::NoiseAware;
 use super::budget::{AveragedRounds, MOST_WEIGHTED_ROUNDS, RoundBudget};
 use crate::algorithm::Protocol;
 use crate::algorithm::pvi::{
-    AVERAGE_KEY, GAUSSIAN, SITE_INTERCEPT_KEY, WITH_INTERCEPT, check_own_precision, details, site_intercept,
+    AVERAGE_KEY, GAUSSIAN, SITE_INTERCEPT_KEY, SOLVER_KEY, WITH_INTERCEPT, by_name, check_own_precision, details,
+    site_intercept,
 };
+use crate::algorithm::source::SourceTerms;
 use crate::describe::{
-    ANY_UNIT, Allowed, Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Pacing, Reading,
-    STRAY, ValueKind,
+    ANY_UNIT, Allowed, Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Pacing,
+    PrivacyNeed, Reading, STRAY, ValueKind, resolve,
 };
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
 use crate::public::{Derived, PublicNumbers, counted, rounded};
@@ -16,9 +18,10 @@ use crate::release::{Clipped, Release, Releases};
 use crate::settings::{
     Aggregator, Clip, Covariance, DAMPING_KEY, Damping, MOST_ROUNDS_KEY, Promise, ROUNDS_KEY, Rounds, Schedule,
 };
+use crate::solve::{LocalSolve, PartSolver};
 use crate::{Intervals, MeasuredCoverage, RunError};
 use privacy::{Grain, Unit};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::sync::Arc;
 
 /// `algorithm = "noise-aware"`
@@ -38,6 +41,18 @@ pub struct NoiseAwareSettings {
     /// choice.
     #[serde(skip_serializing_if = "RoundBudget::is_even")]
     pub budget: RoundBudget,
+    /// The solver whose parts of a client's rows are clipped; none where every row is clipped by itself, whose settings have the
+    /// bytes that they had before there was a choice.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "by_optional_name")]
+    pub solver: Option<Arc<dyn LocalSolve>>,
+}
+
+/// A solver in canonical bytes, where there is one.
+fn by_optional_name<S: Serializer>(solver: &Option<Arc<dyn LocalSolve>>, to: S) -> Result<S::Ok, S::Error> {
+    match solver {
+        Some(solver) => by_name(solver, to),
+        None => to.serialize_none(),
+    }
 }
 
 /// Constants of noise-aware PVI.
@@ -71,13 +86,18 @@ pub enum Curvature {
 }
 
 impl NoiseAwareConstants {
-    /// What one answer releases for d parameters.
-    pub(crate) fn release(&self, dimension: usize) -> Release {
+    /// What one answer releases for d parameters: of every row, or of every part of the rows.
+    pub(crate) fn release(&self, dimension: usize, parts: Option<PartSolver>) -> Release {
         let numbers = match self.curvature {
             Curvature::Moments { .. } => dimension,
             Curvature::EveryRound { .. } => 2 * dimension,
         };
-        Release::of_all_rows(Grain::Example, numbers, Clipped::Gradients)
+        match parts {
+            None => Release::of_all_rows(Grain::Example, numbers, Clipped::Gradients),
+            Some(PartSolver { parts, .. }) => {
+                Release::of_all_rows(Grain::Part { count: u64::from(parts) }, numbers, Clipped::Change)
+            }
+        }
     }
 }
 
@@ -185,6 +205,12 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
             otherwise: Otherwise::Nothing,
             example: "{ average = 6 }",
         },
+        Key {
+            about: "whose parts of a client's rows are clipped (average, virtual, or perturb: all at once); left out, every row is",
+            example: "\"average\"",
+            ..SOLVER_KEY
+        }
+        .optional(),
         SITE_INTERCEPT_KEY,
     ],
     limits: Limits {
@@ -216,6 +242,7 @@ fn read(reading: &Reading<'_>) -> Result<Arc<dyn AlgorithmSettings>, Conflict> {
         average: keys.table("readout", READOUT).small_count("average")?,
         site_intercept: site_intercept(keys)?,
         budget: if constants.word("budget")? == "weighted" { RoundBudget::Weighted } else { RoundBudget::Even },
+        solver: keys.maybe_word("solver").map(|name| resolve::solver(reading, name)).transpose()?,
     }))
 }
 
@@ -245,6 +272,31 @@ const OF_LINES: Need = Need {
 };
 
 impl NoiseAwareSettings {
+    /// How the parts of a client's rows are solved; none where every row is clipped by itself.
+    fn parts(&self) -> Option<PartSolver> {
+        self.solver.as_ref().and_then(|solver| solver.of_parts())
+    }
+
+    /// Refuses solvers without parts, and what is known of rows and not of parts.
+    fn check_parts(&self, method: &Method) -> Result<(), Conflict> {
+        let Some(solver) = &self.solver else { return Ok(()) };
+        let refuse = |key, what: &str, hint| Err(Conflict::new(key, NOT_TOGETHER, what, hint));
+        if solver.of_parts().is_none() {
+            let what =
+                "noise-aware PVI clips rows, or what average, virtual and perturb clip, and this solver clips steps";
+            return refuse("solver", what, "use solver = \"average\", \"virtual\" or \"perturb\", or leave solver out");
+        }
+        if let Curvature::Moments { .. } = self.constants.curvature {
+            let what = "second moments are bounded row by row, and parts are clipped as a whole";
+            return refuse("noise_aware.curvature", what, "use noise_aware = { curvature = \"every-round\" }");
+        }
+        if self.site_intercept.is_some() {
+            let what = "parts solve the problem that all sites share, without a site-specific intercept";
+            return refuse("site_intercept", what, "leave site_intercept out, or leave solver out");
+        }
+        solver.check(method.most_rounds())
+    }
+
     /// The rounds, where the budget is divided by their weights.
     fn weighted(&self) -> Option<AveragedRounds> {
         match (self.budget, self.constants.curvature, self.rounds) {
@@ -314,6 +366,7 @@ impl NoiseAwareSettings {
         let why = "a round has noise by what it weighs in the served mean, which lowers the noise in it";
         let budget = countable.then(|| Derived::new("noise_aware.budget", "weighted", why).unless(BY_HAND));
         let rest = [damping, caution, average].map(|setting| setting.unless(BY_HAND));
+        let clip = clip.filter(|_| self.solver.is_none());
         clip.into_iter().chain([rounds]).chain(rest).chain(budget).collect()
     }
 }
@@ -324,7 +377,7 @@ impl AlgorithmSettings for NoiseAwareSettings {
     }
 
     fn part(&self) -> &'static str {
-        "residuals"
+        self.solver.as_ref().map_or("residuals", |solver| solver.descriptor().name)
     }
 
     fn describe(&self) -> Description {
@@ -333,12 +386,15 @@ impl AlgorithmSettings for NoiseAwareSettings {
             Curvature::EveryRound { .. } => "curvature of every round",
         };
         Description {
-            algorithm: format!("noise-aware by {rule}, residuals of all rows"),
+            algorithm: match &self.solver {
+                None => format!("noise-aware by {rule}, residuals of all rows"),
+                Some(solver) => format!("noise-aware by {rule}, {}", solver.describe()),
+            },
             details: details(self.damping, Covariance::MeanField, self.site_intercept)
                 .into_iter()
                 .chain((!self.budget.is_even()).then(|| "budget weighted by rounds".to_owned()))
                 .collect(),
-            local: "all rows in every round".into(),
+            local: self.solver.as_ref().map_or("all rows in every round".into(), |solver| solver.describe_local()),
             readout: (self.average > 1).then(|| format!("mean of the last {} rounds", self.average)),
         }
     }
@@ -356,7 +412,7 @@ impl AlgorithmSettings for NoiseAwareSettings {
 
     /// With a weighted budget every round is a stage of its own: the looks together, then the rounds, the last as the main one.
     fn releases(&self, dimension: usize) -> Releases {
-        let release = self.constants.release(dimension);
+        let release = self.constants.release(dimension, self.parts());
         let openings = self.weighted().map(|rounds| rounds.openings(release)).unwrap_or_default();
         Releases { openings, ..release.into() }
     }
@@ -367,12 +423,16 @@ impl AlgorithmSettings for NoiseAwareSettings {
             (Curvature::EveryRound { .. }, Some(_)) => WITH_INTERCEPT,
             (Curvature::EveryRound { .. }, None) => DESCRIPTOR.limits.needs,
         };
-        vec![(DESCRIPTOR.name, Limits { needs, ..DESCRIPTOR.limits })]
+        // Without noise parts say what rows say.
+        let free = |limits| Limits { privacy: PrivacyNeed::Optional, ..limits };
+        let of_parts = self.solver.as_ref().map(|solver| (solver.descriptor().name, free(solver.limits())));
+        [(DESCRIPTOR.name, Limits { needs, ..DESCRIPTOR.limits })].into_iter().chain(of_parts).collect()
     }
 
     fn check(&self, method: &Method) -> Result<(), Conflict> {
         check_own_precision(self.site_intercept)?;
         self.check_budget(method)?;
+        self.check_parts(method)?;
         match self.constants.curvature {
             Curvature::Moments { looks, .. } if u64::from(looks) >= method.most_rounds() => {
                 let what = "every round asks for second moments, and none is left for residuals";
@@ -395,7 +455,7 @@ impl AlgorithmSettings for NoiseAwareSettings {
     }
 
     fn clips_rows(&self) -> bool {
-        true
+        self.solver.is_none()
     }
 
     fn derived(&self, method: &Method, public: &PublicNumbers) -> Vec<Derived> {
@@ -403,7 +463,7 @@ impl AlgorithmSettings for NoiseAwareSettings {
     }
 
     fn derives_clip(&self) -> bool {
-        true
+        self.solver.is_none()
     }
 
     fn build(&self, parts: &Parts<'_>) -> Result<Box<dyn Protocol>, RunError> {
@@ -413,9 +473,17 @@ impl AlgorithmSettings for NoiseAwareSettings {
             settings: self.constants,
             kept: self.damping.get(),
             average: self.average as usize,
-            stages: parts.sources_by_stage(),
+            stages: sources(parts, self.parts()),
+            parts: self.parts(),
             rows: parts.rows.iter().sum::<u64>() as f64,
             counts_rows: parts.inputs.intercept().filter(|_| parts.unit() == Unit::Person),
         }))
     }
+}
+
+/// Who releases, with what noise: that of a mean, where the sum over parts stands for one.
+fn sources(parts: &Parts<'_>, solver: Option<PartSolver>) -> Vec<Vec<SourceTerms>> {
+    let share = solver.map_or(1.0, |solver| 1.0 / solver.weight);
+    let scaled = |source: SourceTerms| SourceTerms { deviation: share * source.deviation, ..source };
+    parts.sources_by_stage().into_iter().map(|stage| stage.into_iter().map(scaled).collect()).collect()
 }

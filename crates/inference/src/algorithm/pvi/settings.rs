@@ -127,8 +127,8 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
         MOST_ROUNDS_KEY,
         DAMPING_KEY,
         COVARIANCE_KEY,
-        Key::new("factor", ValueKind::Word(&["free", "project", "reset"]), "\"project\"")
-            .about("what a client does with a factor whose precision noise made negative")
+        Key::new("factor", ValueKind::Word(&["free", "project", "reset", "absolute"]), "\"project\"")
+            .about("what a client does with its released factor where noise made its precision negative")
             .otherwise(Otherwise::Word("free")),
         Key::new("readout", ValueKind::Table(READOUT_KEYS), "{ repair = \"project\", average = 5 }")
             .about("how the served posterior is read out of the total")
@@ -148,6 +148,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
             factor: match keys.word("factor")? {
                 "project" => FactorRule::Project,
                 "reset" => FactorRule::Reset,
+                "absolute" => FactorRule::Absolute,
                 _ => FactorRule::Free,
             },
             readout: Readout {
@@ -246,6 +247,7 @@ impl AlgorithmSettings for PviSettings {
             FactorRule::Free => None,
             FactorRule::Project => Some("clients hold their factors at precision 0 or more".to_owned()),
             FactorRule::Reset => Some("clients reset a factor's coordinate where its precision is negative".to_owned()),
+            FactorRule::Absolute => Some("clients take the absolute value of a factor's negative precision".to_owned()),
         };
         let average = (self.readout.average > 1).then(|| format!("mean of the last {} rounds", self.readout.average));
         let noise = (self.readout.noise == NoiseReading::Aware).then(|| "noise-aware readout".to_owned());
@@ -296,6 +298,11 @@ impl AlgorithmSettings for PviSettings {
         if summed && self.factor != FactorRule::Free {
             let what = "where only sums are opened, a client has no factor of its own";
             return Err(Conflict::new("factor", STRAY, what, "leave factor out; readout.repair mends the total"));
+        }
+        if self.factor != FactorRule::Free && self.covariance == Covariance::Full {
+            let what =
+                "a rule for factors holds coordinate by coordinate, and with a full covariance these are correlated";
+            return Err(Conflict::new("factor", NOT_TOGETHER, what, "leave factor out, or use a mean-field q"));
         }
         if self.releases(1).reused && matches!(self.rounds, Rounds::UntilSpent { .. }) {
             let what = "a likelihood is paid for once and then answers for free: the budget is never spent";
