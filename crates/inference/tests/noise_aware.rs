@@ -44,7 +44,7 @@ fn without_noise_both_rules_reach_the_best_mean_field_posterior() {
     }
 }
 
-/// By parts too, whether each stands for all rows or is a client of its own, and however many steps it makes.
+/// By parts too, in one natural step, whether each stands for all rows or is a client of its own.
 #[test]
 fn without_noise_parts_reach_the_posterior_that_rows_reach() {
     let model: Arc<dyn Model> = Arc::new(Linear { noise_variance: 0.25 });
@@ -56,7 +56,7 @@ fn without_noise_parts_reach_the_posterior_that_rows_reach() {
     let by_rows = reached(&open(Curvature::EveryRound { weight: 1.0 }, Schedule::Synchronous));
     let (rounds, damping) = (Rounds::Count(2000), Damping::new(0.2).unwrap());
     let average: Arc<dyn LocalSolve> = Arc::new(Average { parts: 5, local: whole_step() });
-    let clients: Arc<dyn LocalSolve> = Arc::new(Virtual { parts: 5, local: Local { steps: 2, ..whole_step() } });
+    let clients: Arc<dyn LocalSolve> = Arc::new(Virtual { parts: 5, local: whole_step() });
     for (solver, schedule) in [(average, Schedule::Sequential), (clients, Schedule::Synchronous)] {
         let solver = Some(solver);
         let by_parts = noise_aware(Curvature::EveryRound { weight: 1.0 });
