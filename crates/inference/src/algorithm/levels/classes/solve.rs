@@ -5,7 +5,7 @@
 //! precision at the mode is that of the whole H.
 
 use super::super::belief::InputBelief;
-use super::super::solve::{Doubts, Effort, GAIN, LEAST_NOISE, LENGTHS, MODEL_ERROR, ReleasedLevel, SPREAD};
+use super::super::solve::{Effort, GAIN, LEAST_NOISE, LENGTHS, MODEL_ERROR, ReleasedLevel, SPREAD};
 use super::moments::{ClassExpectations, ClassMoments};
 use crate::linalg::{Eigen, cholesky, dot, inverse, place, sandwich, solve_lower, solve_upper, symmetric_times};
 
@@ -267,7 +267,7 @@ mod tests {
     use super::super::moments::ClassLogits;
     use super::*;
     use crate::algorithm::levels::moments::InputMoments;
-    use crate::algorithm::levels::{PriorPrecision, solve};
+    use crate::algorithm::levels::{Doubts, PriorPrecision, solve};
 
     /// Levels without noise of their own at a few points, of statistics that are exactly those of Θ.
     #[test]
