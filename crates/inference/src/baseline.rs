@@ -230,8 +230,8 @@ impl Simulation<'_> {
     ///
     /// q(θ) given s², and s² given q(θ), in turn: each raises the free energy of q(θ)·q(s²), until s² stays where it is.
     fn with_variance(&self, rows: &Rows, by_steps: bool) -> Result<Fitted, RunError> {
-        let (most, fit): (usize, fn(&Self, &Rows) -> Result<Fitted, RunError>) =
-            if by_steps { (FEW_TURNS, Self::fit_by_steps) } else { (MOST_TURNS, Self::newton) };
+        let most = if by_steps { FEW_TURNS } else { MOST_TURNS };
+        let fit = |of: &Self, rows: &Rows| if by_steps { of.fit_by_steps(rows) } else { of.newton(rows) };
         let (mut fitted, mut last) = (fit(self, rows)?, self.model.outcome_variance());
         for _ in 0..most {
             let Some(variance) = self.model.learnt_variance(rows, &fitted.q) else { break };
