@@ -47,7 +47,7 @@ fn without_noise_both_rules_reach_the_best_mean_field_posterior() {
 /// By parts too, in one natural step, whether each stands for all rows or is a client of its own.
 #[test]
 fn without_noise_parts_reach_the_posterior_that_rows_reach() {
-    let model: Arc<dyn Model> = Arc::new(Linear { noise_variance: 0.25 });
+    let model: Arc<dyn Model> = Arc::new(Linear { noise_variance: 0.25, is_open: false });
     let (sites, test) = (sites(), rows(3, 9));
     let reached = |method: &Method| {
         let simulation = Simulation { model: model.clone(), prior: PRIOR.into(), ..simulation(method, &sites, &test) };

@@ -2,7 +2,7 @@
 //!
 //! B holds what frequencies and variances alone say: diag(f) − ffᵀ within a block, a variance for each number and flag. The second
 //! look adds cross-block covariances. As correlations r̃ with known noise v they are shrunk under a prior N(0, τ²), with τ² estimated
-//! by moments, its standard error at least. Eigenvalues of B^(−½) C B^(−½) are .1 at least, for the mean and for draws alike; what this
+//! by moments. Eigenvalues of B^(−½) C B^(−½) are .1 at least, for the mean and for draws alike; what this
 //! adds to the diagonal of a draw is taken back by a factor for each input, so that doubt of correlations does not make inputs vary
 //! more. Null directions of B, such as the sum of a block's levels, stay exactly null: no floor acts on them.
 
@@ -27,19 +27,22 @@ const WEIGHT_NOISE: f64 = 0.01;
 /// Least share of the rows' weights in the second look, in units of the square of its radius, (.7)².
 const LEAST_WEIGHT: f64 = 0.3 * 0.49;
 
+/// How far draws are spread, as a share of the entries' standard deviations: levels say something of the covariance too, which
+/// the looks' belief does not count. Found on made-up designs (`docs/maths/levels.md`).
+const DRAWN: f64 = 0.75;
 /// How often what shortening rows does is worked out anew.
 const CORRECTIONS: usize = 4;
 
 /// Least noise of a look, so that exact sums can be read too.
 const LEAST_NOISE: f64 = 1e-30;
 
-/// How doubt of the correlations is counted.
+/// What becomes of the diagonal of a draw when its eigenvalues are raised to the floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CorrelationDoubt {
-    /// As the method was first tried: τ² is .02 at least, and a draw keeps what the floor adds to its diagonal.
-    First,
-    /// τ² is its own standard error at least, and a draw has the diagonal that it had before the floor.
-    Counted,
+enum DrawnDiagonal {
+    /// It grows, as when the method was first tried.
+    Grown,
+    /// It is brought back to what it was.
+    Kept,
 }
 
 /// Mean and entrywise variance of the covariance of the inputs, the intercept left out.
@@ -56,7 +59,7 @@ pub struct InputBelief {
     variance: Vec<f64>,
     /// τ².
     tau: f64,
-    doubt: CorrelationDoubt,
+    diagonal: DrawnDiagonal,
     /// What a level's weights do to a covariance, as roots in units of s∘z, and these units.
     level: Option<(Vec<f64>, Vec<f64>)>,
 }
@@ -66,12 +69,12 @@ impl InputBelief {
     /// shortening rows does to either undone and what it does to levels done. None if the sum has another length or is not finite.
     pub fn new(summary: &InputSummary, inputs: &CentredInputs, sum: &[f64], deviation: f64) -> Option<Self> {
         let seen = SeenMoments::of(summary, inputs, sum, deviation)?;
-        let mut belief = seen.believed(summary, CorrelationDoubt::Counted)?;
+        let mut belief = seen.believed(summary, DrawnDiagonal::Kept)?;
         for _ in 0..CORRECTIONS {
             let weights = RowWeights::of(inputs, &belief.covariance)?;
             let numbers = summary.design.numbers();
             let undone = seen.undone(&weights, &first_look_shares(&belief.covariance, numbers));
-            belief = undone.believed(summary, CorrelationDoubt::Counted)?;
+            belief = undone.believed(summary, DrawnDiagonal::Kept)?;
         }
         let scales = inputs.scales()[..belief.inputs].to_vec();
         belief.level = Some((RowWeights::of(inputs, &belief.covariance)?.level(), scales));
@@ -81,7 +84,7 @@ impl InputBelief {
     /// The same, as if no row had been shortened, and with the diagonal that eigenvalues at the floor leave: what the method was
     /// first tried with.
     pub fn unweighted(summary: &InputSummary, inputs: &CentredInputs, sum: &[f64], deviation: f64) -> Option<Self> {
-        SeenMoments::of(summary, inputs, sum, deviation)?.believed(summary, CorrelationDoubt::First)
+        SeenMoments::of(summary, inputs, sum, deviation)?.believed(summary, DrawnDiagonal::Grown)
     }
 
     /// The covariance that rows with a level's weights have.
@@ -143,9 +146,9 @@ impl InputBelief {
     pub fn draw(&self, normals: &[f64]) -> Option<InputMoments> {
         let moved = self.covariance.iter().zip(&self.variance).zip(normals);
         let moved: Vec<f64> = moved.map(|((c, v), g)| c + v.sqrt() * g).collect();
-        let covariance = match self.doubt {
-            CorrelationDoubt::First => self.floored(&moved)?,
-            CorrelationDoubt::Counted => self.floored_within(&moved)?,
+        let covariance = match self.diagonal {
+            DrawnDiagonal::Grown => self.floored(&moved)?,
+            DrawnDiagonal::Kept => self.floored_within(&moved)?,
         };
         Some(InputMoments::new(self.rows, self.at_levels(covariance), self.inputs))
     }
@@ -156,6 +159,7 @@ impl InputBelief {
         let (mut rng, mut normals) = (ChaCha8Rng::from_seed(seed), vec![0.0; self.draw_length()]);
         let mut next = || {
             standard_normals(&mut rng, &mut normals);
+            normals.iter_mut().for_each(|g| *g *= DRAWN);
             self.draw(&normals)
         };
         (0..count).filter_map(|_| next()).collect()
@@ -226,7 +230,7 @@ impl<'a> SeenMoments<'a> {
     }
 
     /// What is believed, given these moments.
-    fn believed(&self, summary: &InputSummary, doubt: CorrelationDoubt) -> Option<InputBelief> {
+    fn believed(&self, summary: &InputSummary, diagonal: DrawnDiagonal) -> Option<InputBelief> {
         let p = summary.centre.len();
         let (variances, left) = self.number_variances();
         let groups = summary.design.groups();
@@ -237,7 +241,7 @@ impl<'a> SeenMoments<'a> {
             let unit = scale[i] * scale[j];
             (self.entries[place(i, j)] / unit, self.noise[place(i, j)] / (unit * unit))
         };
-        let tau = cross_block_variance(crossing().map(|(i, j)| correlation(i, j)), doubt);
+        let tau = cross_block_variance(crossing().map(|(i, j)| correlation(i, j)));
         let (mut covariance, mut variance) = (within.clone(), vec![0.0; packed(p)]);
         for (i, j) in crossing() {
             let ((seen, noise), unit) = (correlation(i, j), scale[i] * scale[j]);
@@ -254,7 +258,7 @@ impl<'a> SeenMoments<'a> {
             covariance,
             variance,
             tau,
-            doubt,
+            diagonal,
             level: None,
         };
         belief.covariance = belief.floored(&belief.covariance)?;
@@ -289,24 +293,15 @@ fn within_blocks(summary: &InputSummary, variances: &[f64]) -> Vec<f64> {
     within
 }
 
-/// τ² by moments: the mean of r̃² − v, weighted by (v + .01)^−2; at least .02, or its standard error where there are no correlations,
-/// √(2 Σw²v²)/Σw.
-fn cross_block_variance(correlations: impl Iterator<Item = (f64, f64)>, doubt: CorrelationDoubt) -> f64 {
-    let (mut weights, mut squares, mut errors) = (0.0, 0.0, 0.0);
+/// τ² by moments: the mean of r̃² − v, weighted by (v + .01)^−2, .02 at least.
+fn cross_block_variance(correlations: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (mut weights, mut squares) = (0.0, 0.0);
     for (seen, noise) in correlations {
         let weight = 1.0 / ((noise + WEIGHT_NOISE) * (noise + WEIGHT_NOISE));
         weights += weight;
         squares += weight * (seen * seen - noise);
-        errors += 2.0 * (weight * noise) * (weight * noise);
     }
-    if weights <= 0.0 {
-        return LEAST_TAU;
-    }
-    let least = match doubt {
-        CorrelationDoubt::First => LEAST_TAU,
-        CorrelationDoubt::Counted => errors.sqrt() / weights,
-    };
-    (squares / weights).max(least)
+    if weights > 0.0 { (squares / weights).max(LEAST_TAU) } else { LEAST_TAU }
 }
 
 /// B^½ and B^(+½), block by block; eigenvalues that are 0 but for rounding stay 0 in both.
