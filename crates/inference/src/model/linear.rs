@@ -97,8 +97,10 @@ impl ModelSettings for LinearSettings {
         Arc::new(Linear { noise_variance: self.noise_variance, is_open: self.is_open })
     }
 
+    /// A variance that the study leaves out is left out here, too.
     fn keys(&self) -> Table {
-        Table::from_iter([("noise_variance".to_owned(), Value::Float(self.noise_variance))])
+        let known = (!self.is_open).then(|| ("noise_variance".to_owned(), Value::Float(self.noise_variance)));
+        Table::from_iter(known)
     }
 
     /// (y − 0)/s² at the prior's mean.
