@@ -39,7 +39,7 @@ fn tables_have_intervals_only_where_these_count_the_noise() {
     assert!(told.contains("effects.csv") && told.contains("scores.csv") && told.contains("privacy.csv"), "{told}");
     let effects = std::fs::read_to_string(room.0.join("one/tables/effects.csv")).unwrap();
     let of = |method: &str| effects.lines().find(|line| line.starts_with(method)).unwrap().split(',').count();
-    assert_eq!((of("aware"), of("unaware")), (10, 10));
+    assert_eq!((of("aware"), of("unaware")), (11, 11));
     assert!(
         effects
             .lines()

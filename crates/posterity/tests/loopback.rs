@@ -89,7 +89,10 @@ fn two_runs_of_one_study_have_other_noise() {
         let ended = run(&study, &folder.0).unwrap();
         Posterior::open(&ended.results, None).unwrap().posterior.mean
     });
-    assert!(means[0].iter().zip(&means[1]).all(|(a, b)| a != b), "noise of the operating system is not repeated");
+    // A coordinate of which noise leaves nothing is served at the prior's mean in both.
+    let told = |(a, b): (&f64, &f64)| a != b || *a == 0.0;
+    assert_ne!(means[0], means[1], "noise of the operating system is not repeated");
+    assert!(means[0].iter().zip(&means[1]).all(told), "{means:?}");
 }
 
 #[test]
