@@ -8,7 +8,9 @@ use crate::terminal;
 use report::Beside;
 use std::path::{Path, PathBuf};
 use study::curves::{self, Curves, DrawnFigure};
-use study::{Study, StudyKind, TABLES, cells, coverage_cells, file_name, not_for, remarks, write_whole, written};
+use study::{
+    Study, StudyKind, TABLES, cells, coverage_cells, differing, file_name, not_for, remarks, write_whole, written,
+};
 
 /// Runs a table into its directory and shows it beside the paper's.
 pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String, Failure> {
@@ -61,7 +63,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
             serde_json::json!({ "cells": all, "coverage": covered, "theorems": theorems, "cpu_seconds": cpu_seconds });
         return Ok(format!("{object}\n"));
     }
-    let theorems: String = theorems.iter().map(|line| format!("{line}\n")).collect();
+    let theorems: String = theorems.iter().chain(&differing(&all)).map(|line| format!("{line}\n")).collect();
     // Where coefficients are known, what is asked is whether intervals hold them; scores of predictions are in the report.
     let shown =
         if covered.is_empty() { table(&all, terminal::width()) } else { coverage::table(&covered, terminal::width()) };
