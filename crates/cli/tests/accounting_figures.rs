@@ -154,10 +154,13 @@ fn figure_5_of_paper_iii_encloses_other_programs() {
 fn figure_1b_of_paper_i_is_theorem_1() {
     let drawn = Room::new("fig1b").drawn(&bundled("paper1-fig1b"));
     let by_clients = bounds(&drawn, 0, "T = 10");
-    assert_eq!(by_clients[3], (100.0 / 89.0, Some(100.0 / 89.0)));
+    assert!(
+        (by_clients[3].0 - 100.0 / 89.0).abs() < 1e-12 && by_clients[3].1 == Some(by_clients[3].0),
+        "{by_clients:?}"
+    );
     assert!(by_clients.windows(2).all(|two| two[0].0 > two[1].0) && by_clients[8].0 < 1.02);
     let by_colluders = bounds(&drawn, 1, "N = 50");
-    assert_eq!(by_colluders[0].0, 50.0 / 49.0);
+    assert!((by_colluders[0].0 - 50.0 / 49.0).abs() < 1e-12, "{by_colluders:?}");
     assert!(by_colluders.windows(2).all(|two| two[0].0 < two[1].0));
 }
 
