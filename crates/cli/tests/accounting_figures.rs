@@ -108,6 +108,62 @@ fn figure_3_of_paper_iii_has_the_reference_values() {
     }
 }
 
+/// The published bound is far above what the pair costs: that is what Figure 3 shows. Values of another program at δ = 1e-5.
+#[test]
+fn figure_3_of_paper_iii_has_the_published_bound_far_above() {
+    let places =
+        [("[10, 30, 100, 300, 1000, 3000, 10000]", "[10, 1000]"), ("[100, 300, 1000, 2000, 5000, 10000]", "[100]")];
+    let drawn = Room::new("girgis").drawn(&at("paper3-fig3", &places));
+    let published = bounds(&drawn, 2, "1,000 of 100,000 users, Girgis et al. 2021");
+    let pair = bounds(&drawn, 2, "1,000 of 100,000 users, PLD");
+    for ((published, pair), expected) in published.iter().zip(&pair).zip([0.7307678940458819, 4.28734409730367]) {
+        assert!((published.0 / expected - 1.0).abs() < 1e-9 && published.1.is_none(), "{published:?} {expected}");
+        assert!(published.0 > 4.0 * pair.0, "{published:?} {pair:?}");
+    }
+}
+
+/// Finer grids come down to the pair that needs none, and none is under it.
+#[test]
+fn figure_2_of_paper_iii_converges() {
+    let places = [("{ from = 0.5, to = 2.5, points = 9 }", "[1.6]")];
+    let drawn = Room::new("fig2").drawn(&at("paper3-fig2", &places));
+    let names = ["50 places", "100 places", "200 places", "400 places", "1600 places", "no grid"];
+    let found = names.map(|name| bounds(&drawn, 0, name)[0].0);
+    assert!(found.windows(2).all(|two| two[0] > two[1] * 0.999_999), "{found:?}");
+    assert!(found[0] > 1.5 * found[5] && found[4] < 1.05 * found[5], "{found:?}");
+}
+
+/// Values by quadrature for two users, and the closed form for one.
+#[test]
+fn figure_5_of_paper_iii_encloses_other_programs() {
+    let drawn =
+        Room::new("fig5").drawn(&at("paper3-fig5", &[("{ from = 0.0, to = 1.0, points = 11 }", "[0.0, 0.25, 0.5]")]));
+    let two = bounds(&drawn, 0, "2 users");
+    for (found, exact) in two.iter().zip([0.14402832476240607, 0.059802832710352714, 0.018326594760939723]) {
+        assert!(
+            found.1.unwrap() <= exact && exact <= found.0 && found.0 - found.1.unwrap() < 1e-4,
+            "{found:?} {exact}"
+        );
+    }
+    let seven = bounds(&drawn, 0, "7 users");
+    assert!(seven.iter().zip(&two).all(|(seven, two)| seven.0 < two.1.unwrap()), "{seven:?}");
+}
+
+/// N/(N − T − 1), which falls to 1 as clients come and grows as they collude.
+#[test]
+fn figure_1b_of_paper_i_is_theorem_1() {
+    let drawn = Room::new("fig1b").drawn(&bundled("paper1-fig1b"));
+    let by_clients = bounds(&drawn, 0, "T = 10");
+    assert!(
+        (by_clients[3].0 - 100.0 / 89.0).abs() < 1e-12 && by_clients[3].1 == Some(by_clients[3].0),
+        "{by_clients:?}"
+    );
+    assert!(by_clients.windows(2).all(|two| two[0].0 > two[1].0) && by_clients[8].0 < 1.02);
+    let by_colluders = bounds(&drawn, 1, "N = 50");
+    assert!((by_colluders[0].0 - 50.0 / 49.0).abs() < 1e-12, "{by_colluders:?}");
+    assert!(by_colluders.windows(2).all(|two| two[0].0 < two[1].0));
+}
+
 /// Golden values krrstrong-01, -04, -06 and krrweak-01, -03, -04. The paper, section 4.2: the weak adversary's bounds are
 /// under those of Feldman et al.; the strong one's are above.
 #[test]
@@ -189,6 +245,25 @@ fn a_figure_that_cannot_be_drawn_is_refused_with_its_line() {
     refused("no delta", &one("along = \"epsilon\"", "along = \"steps\""), "S011", "delta is missing");
     refused("points", &one("points = 10", "points = 1"), "S004", "points is 1, expected 2 to 1000");
     refused("falling", &one("{ from = 0.1, to = 1.0, points = 10 }", "[2, 1]"), "S004", "numbers that rise");
+    let formula = "formula = { name = \"collusion-factor\", clients = 9 }\nplan = {";
+    refused("both", &one("plan = {", formula), "S011", "has a formula and more than that");
+    refused(
+        "grid",
+        &one(
+            "adversary = \"strong\", steps = 1 }",
+            "adversary = \"strong\", steps = 1 }\ngrid = { reach = 0, points = 9 }",
+        ),
+        "S004",
+        "a grid needs a reach",
+    );
+    let figure = |old: &str, new: &str| at("paper1-fig1b", &[(old, new)]);
+    refused(
+        "axis",
+        &figure("along = \"colluders\"", "along = \"epsilon\""),
+        "S011",
+        "does not go with ε along the axis",
+    );
+    refused("number", &figure("clients = 50 }", "clients = 50, users = 2 }"), "S011", "does not take");
     refused("seeds", &one("[study]", "[study]\nseeds = [1]"), "S002", "there is no key `seeds`");
 }
 

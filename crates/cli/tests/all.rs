@@ -12,6 +12,7 @@ mod finished_runs;
 mod fit;
 mod histogram;
 mod pairs;
+mod papers;
 mod persons;
 mod report;
 mod run;

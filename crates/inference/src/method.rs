@@ -16,7 +16,7 @@ use crate::release::Releases;
 use crate::settings::{Aggregator, Covariance, DeltaRule, PRIVACY_KEYS, Promise, Rates, Rounds, Schedule};
 use crate::solve::Problem;
 use crate::{Family, InputLayout, Intervals, Opening, RunError, Schema, Terms};
-use privacy::{Adjacency, Grain, Grid, PrivacyError, Shape, Unit};
+use privacy::{Adjacency, Event, Grain, Grid, PrivacyError, Shape, Unit};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::sync::Arc;
@@ -173,6 +173,11 @@ pub trait AlgorithmSettings: fmt::Debug + Canonical + Send + Sync {
     /// Whether every row's own contribution is clipped to the promise's bound, so that the schema's ranges say what it should be.
     fn clips_rows(&self) -> bool {
         false
+    }
+
+    /// What a theorem asks for beside the accounting of one such update, and why it holds, a sentence each.
+    fn conditions(&self, _event: &Event) -> Vec<String> {
+        Vec::new()
     }
 
     /// What bounds a row's part of the sums, in words.

@@ -205,6 +205,13 @@ fn barker2019() {
 }
 
 #[test]
+fn girgis2021() {
+    let supported = [clones(false, 3), clones(true, 20)];
+    let unsupported = [open(), gaussian(2.0, 1), laplace(1.0, 1), barker(100, 1)];
+    laws("girgis2021", &supported, &unsupported);
+}
+
+#[test]
 fn moments() {
     let supported = [gaussian(3.0, 3), sampled(1.1, 0.02, Adjacency::AddRemove, 200), discrete(2.0, 2)];
     let unsupported =

@@ -26,7 +26,7 @@ fn plotted(index: usize, drawn: &DrawnFigure) -> String {
     let series: Vec<Series> =
         drawn.lines.iter().enumerate().map(|(number, line)| of_line(number, line, drawn)).collect();
     let legend: String = series.iter().map(named).collect();
-    let y = Axis::new(drawn.upwards(), upright(drawn));
+    let y = Axis::new(drawn.upwards, upright(drawn));
     let ends: Vec<String> = drawn.lines.iter().map(|line| described(line, drawn)).collect();
     let plot = Plot { title: drawn.title.clone(), x: Axis::new(drawn.along.words(), level(drawn)), y, series };
     let svg = plot.figure(&format!("curves-{index}"), &ends.join("; "));
@@ -49,7 +49,7 @@ fn described(line: &DrawnLine, drawn: &DrawnFigure) -> String {
 
 /// δ is always laid out by its logarithm, ε never.
 fn upright(drawn: &DrawnFigure) -> Scale {
-    if drawn.along == Along::Epsilon { Scale::Log } else { Scale::Linear }
+    if drawn.upwards == "δ" { Scale::Log } else { Scale::Linear }
 }
 
 fn level(drawn: &DrawnFigure) -> Scale {
@@ -63,7 +63,7 @@ fn tabled(drawn: &DrawnFigure) -> String {
     let mut head = vec!["line".to_owned(), "accountant".to_owned()];
     head.extend(chosen.iter().map(|&at| format!("{} = {}", drawn.along.words(), shown(drawn.places[at]))));
     head.push("gap".to_owned());
-    let caption = format!("{}: {} at most", drawn.title, drawn.upwards());
+    let caption = format!("{}: {} at most", drawn.title, drawn.upwards);
     let mut table = Table::new(&caption, head.iter().map(|cell| escape(cell)).collect());
     for line in &drawn.lines {
         let mut cells = vec![line.name.clone(), line.accountant.clone()];

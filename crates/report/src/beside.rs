@@ -9,7 +9,7 @@ use super::summary::sentence;
 use crate::svg::escape;
 use inference::score::{Middle, Prominence, Score};
 use std::path::PathBuf;
-use study::{Cell, CoverageCell, CoverageShare, DIVERGENCE, Figure, coverage_count};
+use study::{Cell, CoverageCell, CoverageShare, DIVERGENCE, Figure, coverage_count, differing};
 
 /// Numbers of draws that have a table each, where there are any, before the scores on held-out rows.
 const DRAWN: [(&str, &str); 4] = [
@@ -78,6 +78,11 @@ pub fn beside(shown: &Beside<'_>) -> String {
     if !shown.theorems.is_empty() {
         let lines: String = shown.theorems.iter().map(|line| format!("<li>{}</li>", escape(line))).collect();
         body += &format!("<section><h2>What draws cost and are worth</h2><ul>{lines}</ul></section>");
+    }
+    let apart = differing(cells);
+    if !apart.is_empty() {
+        let lines: String = apart.iter().map(|line| format!("<li>{}</li>", escape(line))).collect();
+        body += &format!("<section><h2>Where ours and the paper's differ</h2><ul>{lines}</ul></section>");
     }
     body += "<section><h2>Reports of the columns</h2><ul>";
     for (column, path) in reports {

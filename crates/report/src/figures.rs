@@ -242,6 +242,8 @@ mod tests {
             column: "all".into(),
             metric: "kl",
             paper,
+            agreement: None,
+            why: None,
             seeds: 25,
             ours: 2.0 * median,
             sd: median,

@@ -247,6 +247,10 @@ impl Forecast {
                 rows.extend(cost(method, promise, &plan.clients));
                 rows.extend(self.parameters.and_then(|d| sensitivity(method, promise, d)));
                 rows.extend(total(promise, plan.clients.len()));
+                let event = plan.clients.first().map(|client| &client.event);
+                let conditions = event.map_or_else(Vec::new, |event| method.algorithm.conditions(event));
+                let labelled = conditions.into_iter().enumerate();
+                rows.extend(labelled.map(|(k, of)| row(if k == 0 { "theorem" } else { "" }, of)));
             }
             rows.push(row("messages", self.messages(method, plan)));
             rows.extend(self.expected_of(at).iter().flat_map(|expected| expected.rows()));

@@ -297,6 +297,31 @@ const REGRET: &[Key] = &[
         .optional(),
 ];
 
+/// A tolerance for each metric that a paper may have.
+const TOLERANCE: &[Key] = &{
+    let mut keys = [allowed(DIVERGENCE); shown(Prominence::Leading) + 1];
+    let (mut at, mut next) = (0, 1);
+    while at < ALL.len() {
+        if ALL[at].is_shown_in(Prominence::Leading) {
+            keys[next] = allowed(ALL[at].name);
+            next += 1;
+        }
+        at += 1;
+    }
+    keys
+};
+
+const fn allowed(metric: &'static str) -> Key {
+    Key::new(metric, ValueKind::ANY_NUMBER, "0.005").about("the tolerance of this metric").optional()
+}
+
+const DIFFERS: &[Key] = &[
+    Key::new("method", ValueKind::Text, "\"pvi\"").about("the method; without it every method").optional(),
+    Key::new("column", ValueKind::Text, "\"A\"").about("the column; without it every column").optional(),
+    Key::new("metric", ValueKind::Text, "\"accuracy\"").about("the metric; without it every metric").optional(),
+    Key::new("why", ValueKind::Text, "\"settings were not published\"").about("the reason, in a sentence"),
+];
+
 /// The outermost table of a study.
 pub const STUDY_KEYS: &[Key] = &[
     SCHEMA_KEY,
@@ -316,6 +341,12 @@ pub const STUDY_KEYS: &[Key] = &[
         .about("what the default method promises; with [[method]]s, what their own `privacy` leaves out")
         .optional(),
     Key::new("paper", ValueKind::Table(PAPER), "{}").about("published numbers, shown beside ours").optional(),
+    Key::new("tolerance", ValueKind::Table(TOLERANCE), "{ accuracy = 0.005 }")
+        .about("how far ours may be from a published number")
+        .optional(),
+    Key::new("differs", ValueKind::Tables(DIFFERS), "[]")
+        .about("why numbers are better or worse than published by more than that, one [[differs]] each")
+        .optional(),
     Key::new("federation", ValueKind::Table(FEDERATION), "{ sites = [] }")
         .about("who takes part where the study is served")
         .optional(),
@@ -328,6 +359,7 @@ pub const STUDY_KEYS: &[Key] = &[
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::agreement::DiffersAsTyped;
     use crate::figure::FigureAsTyped;
     use crate::labels::LabelsAsTyped;
     use crate::regret::RegretAsTyped;
@@ -373,6 +405,8 @@ pub(crate) mod tests {
         assert_eq!(read::<SiteAsTyped>(), described(SITE));
         assert_eq!(read::<FigureAsTyped>(), described(FIGURE));
         assert_eq!(read::<RegretAsTyped>(), described(REGRET));
+        assert_eq!(read::<DiffersAsTyped>(), described(DIFFERS));
+        assert!(TOLERANCE.iter().map(|key| key.name).eq(PAPER.iter().map(|key| key.name)));
     }
 
     #[test]

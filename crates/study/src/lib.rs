@@ -10,6 +10,7 @@
 //! and stopped, through a [`RunObserver`].
 
 pub mod account;
+mod agreement;
 mod check;
 mod clock;
 pub mod codes;
@@ -73,6 +74,7 @@ mod warning_codes;
 pub mod warnings;
 pub mod words;
 
+pub use agreement::{Agreement, differing};
 pub use check::Check;
 pub use coverage::{CoverageCell, CoverageShare, JUDGED, coverage_cells, coverage_count};
 pub use data::{Data, DeclaredRows, ScoresIn};

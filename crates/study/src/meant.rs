@@ -1,5 +1,6 @@
 //! A study as meant: data, partition, model and methods, checked, with nothing left to be looked up by name.
 
+use super::agreement::Differences;
 use super::data::{self, Data};
 use super::earlier::study_text;
 use super::fault::{Fault, Faults, StudyText};
@@ -24,6 +25,21 @@ use toml::{Table, Value};
 
 /// Version of the shape of a study file.
 const SCHEMA: i64 = 1;
+
+/// What a study says of its differences from a paper, checked against its methods and columns.
+fn differences(
+    typed: &StudyAsTyped,
+    names: &[Named],
+    name: &str,
+    source: &StudyText<'_>,
+) -> Result<Differences, Fault> {
+    let methods: Vec<&str> = names.iter().map(|named| named.name.as_str()).chain(BASELINES).collect();
+    let mut columns: Vec<&str> = typed.columns.iter().map(|column| column.name.as_str()).collect();
+    if columns.is_empty() {
+        columns.push(name);
+    }
+    Differences::of(&typed.tolerance, &typed.differs, &methods, &columns, source)
+}
 
 /// Names of the baselines that runs add.
 pub(super) const BASELINES: [&str; 4] = ["majority class", "mean of the target", "local only", "non-private"];
@@ -77,6 +93,8 @@ pub struct Study {
     pub columns: Vec<TableColumn>,
     /// Published numbers.
     pub(crate) paper: Paper,
+    /// What it says of numbers that are not as published.
+    pub(crate) differences: Differences,
     /// Figures of a table.
     pub figures: Vec<Figure>,
     /// Grids of settings by hand, beside which derived ones are judged.
@@ -160,6 +178,7 @@ impl Study {
             columns,
             figures: figure::all(&typed, &names, &source)?,
             regrets: regret::all(&typed, &names, &source)?,
+            differences: differences(&typed, &names, &name, &source)?,
             paper: typed.paper,
             model,
             methods,

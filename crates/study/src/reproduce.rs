@@ -1,5 +1,6 @@
 //! A published table, cell by cell, beside the paper's numbers.
 
+use super::agreement::Agreement;
 use super::meant::Study;
 use super::tables::TABLES;
 use crate::error::StudyError;
@@ -21,6 +22,10 @@ pub struct Cell {
     pub metric: &'static str,
     /// As published; none where the paper has no such cell. Where [`Cell::shows_median`], a median, to be seen beside ours.
     pub paper: Option<f64>,
+    /// How ours stands to it; none where there is none.
+    pub agreement: Option<Agreement>,
+    /// What the study says of a cell that differs.
+    pub why: Option<String>,
     /// How many seeds were run: of one there is no spread.
     pub seeds: usize,
     /// Mean over seeds.
@@ -135,10 +140,18 @@ pub fn cells(study: &Study, column: &str, results: &Results) -> Vec<Cell> {
         let drawn = drawn.into_iter().flatten().filter_map(|(metric, of)| Some((metric, of.as_ref()?)));
         for (metric, ours) in scores.chain(divergence).chain(drawn) {
             let paper = study.paper.published(metric, &method.name, column);
-            cells.push(cell(method, column, metric, ours, paper));
+            cells.push(beside(study, cell(method, column, metric, ours, paper)));
         }
     }
     cells
+}
+
+/// The cell with what is to be said of it beside the paper's.
+fn beside(study: &Study, cell: Cell) -> Cell {
+    let agreement = study.differences.agreement(&cell);
+    let differs = matches!(agreement, Some(Agreement::Better | Agreement::Worse));
+    let why = differs.then(|| study.differences.why(&cell)).flatten();
+    Cell { agreement, why, ..cell }
 }
 
 fn cell(method: &MethodResult, column: &str, metric: &'static str, ours: &Summary, paper: Option<f64>) -> Cell {
@@ -148,6 +161,8 @@ fn cell(method: &MethodResult, column: &str, metric: &'static str, ours: &Summar
         column: column.to_owned(),
         metric,
         paper,
+        agreement: None,
+        why: None,
         seeds: ours.per_seed.len(),
         ours: ours.mean,
         sd: ours.sd,

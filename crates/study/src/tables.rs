@@ -48,6 +48,11 @@ pub const TABLES: &[(&str, &str, &str)] = &[
         include_str!("../studies/tmlr-fig3-secure.toml"),
     ),
     (
+        "paper1-fig1b",
+        "Heikkilä et al. 2017, Figure 1(b): the factor of the noise where clients collude",
+        include_str!("../studies/paper1-fig1b.toml"),
+    ),
+    (
         "paper1-fig2",
         "Heikkilä et al. 2017, Figure 2: linear regression from sufficient statistics on wine and abalone, ε from .1 to 3",
         include_str!("../studies/paper1-fig2.toml"),
@@ -88,6 +93,11 @@ pub const TABLES: &[(&str, &str, &str)] = &[
         include_str!("../studies/epsilon-curve.toml"),
     ),
     (
+        "paper2-fig1",
+        "Heikkilä et al. 2019, Figure 1(a) and (b): ε of a private chain by batch and by iterations",
+        include_str!("../studies/paper2-fig1.toml"),
+    ),
+    (
         "paper2-fig3",
         "Heikkilä et al. 2019, Figure 3: draws of a private chain from a mixture, their error against ε, beside DP-SGLD",
         include_str!("../studies/paper2-fig3.toml"),
@@ -108,6 +118,11 @@ pub const TABLES: &[(&str, &str, &str)] = &[
         include_str!("../studies/paper3-fig1.toml"),
     ),
     (
+        "paper3-fig2",
+        "Koskela et al. 2023, Figure 2: convergence of the bound along the grid of α, 2000 rounds of sampled users",
+        include_str!("../studies/paper3-fig2.toml"),
+    ),
+    (
         "paper3-fig3",
         "Koskela et al. 2023, Figure 3: ε of shuffles of sampled users by rounds, PLD beside RDP",
         include_str!("../studies/paper3-fig3.toml"),
@@ -116,6 +131,11 @@ pub const TABLES: &[(&str, &str, &str)] = &[
         "paper3-fig4",
         "Koskela et al. 2023, Figure 4: shuffled randomised response against three adversaries, 1000 users",
         include_str!("../studies/paper3-fig4.toml"),
+    ),
+    (
+        "paper3-fig5",
+        "Koskela et al. 2023, Figure 5: δ(ε) of shuffled answers with Gaussian noise, up to seven users",
+        include_str!("../studies/paper3-fig5.toml"),
     ),
     (
         "dissertation-fig2.1",

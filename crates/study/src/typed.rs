@@ -4,6 +4,7 @@ mod federation;
 
 pub(crate) use self::federation::*;
 
+use super::agreement::DiffersAsTyped;
 use super::data::ScoresIn;
 use super::figure::FigureAsTyped;
 use super::labels::LabelsAsTyped;
@@ -40,6 +41,12 @@ pub(crate) struct StudyAsTyped {
     /// Published numbers, to be shown beside.
     #[serde(default)]
     pub(crate) paper: Paper,
+    /// How far ours may be from a published number, by metric.
+    #[serde(default)]
+    pub(crate) tolerance: BTreeMap<String, f64>,
+    /// Why numbers are not as published.
+    #[serde(default)]
+    pub(crate) differs: Vec<DiffersAsTyped>,
     /// Who takes part where the study is served.
     pub(crate) federation: Option<FederationAsTyped>,
     /// What of a table is drawn.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use study::curves::{self, Curves, DrawnFigure};
 use study::{
     Cell, CoverageCell, EpsilonStep, RegretCell, Results, ShownTable, Study, StudyKind, TABLES, cells, coverage_cells,
-    file_name, not_for, regret_cells, remarks, write_whole, written,
+    differing, file_name, not_for, regret_cells, remarks, write_whole, written,
 };
 
 /// Runs a table into its directory and shows it beside the paper's.
@@ -72,7 +72,8 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
         });
         return Ok(format!("{object}\n"));
     }
-    let theorems: String = theorems.iter().map(|line| format!("{line}\n")).collect();
+    let theorems: String = theorems.iter().chain(&differing(&shown.scores)).map(|line| format!("{line}
+")).collect();
     let shown = shown.table(terminal::width());
     Ok(format!("{shown}\n{theorems}{at_sites}cpu seconds {cpu_seconds:.1}\nreport      {}\n", page.display()))
 }

@@ -168,6 +168,8 @@ mod tests {
             column,
             metric,
             paper,
+            agreement: None,
+            why: None,
             seeds: 25,
             ours,
             sd: 0.1,

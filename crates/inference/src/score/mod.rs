@@ -13,6 +13,7 @@ mod checks;
 mod coverage;
 mod held_out;
 mod log_likelihood;
+mod rank_correlation;
 mod root_squared_error;
 mod scores;
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub const ALL: &[&Score] = &[
     &auc::SCORE,
     &coverage::SCORE,
     &width::SCORE,
+    &rank_correlation::SCORE,
 ];
 
 /// The score by which methods are compared and the best is found.

@@ -101,8 +101,8 @@ fn names_and_labels_are_different_and_words_are_names_with_hyphens() {
 #[test]
 fn a_score_goes_with_the_outcomes_that_it_names() {
     let classes = scores(&probable(&[0.9, 0.4]), &[1.0, 0.0]);
-    let normal = [Prediction::Normal { mean: 1.0, deviation: 2.0 }];
-    let numbers = scores(&normal, &[3.0]);
+    let normal = [1.0, 2.0].map(|mean| Prediction::Normal { mean, deviation: 2.0 });
+    let numbers = scores(&normal, &[3.0, 5.0]);
     for score in ALL {
         let found = (classes.get(score.name).is_some(), numbers.get(score.name).is_some());
         let expected = match score.outcome {

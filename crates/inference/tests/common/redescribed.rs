@@ -7,7 +7,7 @@ use inference::release::Releases;
 use inference::settings::{Covariance, Promise, Rounds};
 use inference::solve::{Kept, LocalSolve, Problem, Solved, Task};
 use inference::{ClientView, Family, Intervals, RunError, Terms};
-use privacy::{Adjacency, Gate, PrivacyError, Released, Shape};
+use privacy::{Adjacency, Event, Gate, PrivacyError, Released, Shape};
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
 
@@ -192,6 +192,10 @@ impl AlgorithmSettings for RedescribedAlgorithm {
 
     fn keeps_factors(&self) -> bool {
         self.inner.keeps_factors()
+    }
+
+    fn conditions(&self, event: &Event) -> Vec<String> {
+        self.inner.conditions(event)
     }
 
     fn bounded(&self, promise: &Promise) -> BoundWords {

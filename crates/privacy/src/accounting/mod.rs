@@ -229,6 +229,7 @@ pub fn all() -> Vec<Box<dyn Accountant>> {
         Box::new(composition::Advanced),
         Box::new(optimal::Optimal),
         Box::new(published::Barker2019::default()),
+        Box::new(published::Girgis2021),
     ]
 }
 

@@ -3,6 +3,10 @@
 //! A bound that is needed only to reproduce one paper's table belongs here. It says `published_only` of itself, and its law tests run
 //! like those of every accountant.
 
+mod girgis;
+
+pub use girgis::Girgis2021;
+
 use super::moments::listed;
 use super::rdp::without_replacement::{amplified, ln_bound_of_any};
 use super::rdp::{Conversion, Orders, answered, gaussian::concentration, positive_delta};

@@ -57,6 +57,26 @@ const PLAN: &[Key] = &[
     number("rows", "barker: rows that a batch is drawn from", "50000"),
 ];
 
+const GRID: &[Key] = &[
+    Key::new("reach", ValueKind::ANY_NUMBER, "0.25").about("the last value of log α; the first is its negative"),
+    Key::new("points", ValueKind::AT_LEAST_ONE, "200").about("how many values"),
+];
+
+const FORMULA: &[Key] = &[
+    Key::new("name", ValueKind::Word(&["collusion-factor", "shuffled-gaussian"]), "\"collusion-factor\"")
+        .about("which formula"),
+    count("clients", "collusion-factor: clients who add noise, unless along the axis", "100"),
+    count("colluders", "collusion-factor: clients who tell their noise, unless along the axis", "5"),
+    count("users", "shuffled-gaussian: users in the shuffle, up to 12", "3"),
+    Key::new("deviation", ValueKind::ANY_NUMBER, "2")
+        .about("shuffled-gaussian: noise of an answer whose true value moves by 1")
+        .optional(),
+];
+
+const fn count(name: &'static str, about: &'static str, example: &'static str) -> Key {
+    Key::new(name, ValueKind::Count { least: 0, most: u64::MAX }, example).about(about).optional()
+}
+
 const LINE: &[Key] = &[
     Key::new("name", ValueKind::Text, "\"Gaussian\"").about("name in the legend"),
     Key::new("accountant", ValueKind::Text, "\"rdp\"")
@@ -67,7 +87,14 @@ const LINE: &[Key] = &[
         ValueKind::Table(PLAN),
         "{ mechanism = \"gaussian\", noise_multiplier = 1.1, steps = 100, adjacency = \"substitute\" }",
     )
-    .about("the plan, with the keys of accounting"),
+    .about("the plan, with the keys of accounting")
+    .optional(),
+    Key::new("grid", ValueKind::Table(GRID), "{ reach = 0.25, points = 200 }")
+        .about("take the plan's privacy profile at these values of log α only, with straight lines between")
+        .optional(),
+    Key::new("formula", ValueKind::Table(FORMULA), "{ name = \"collusion-factor\", clients = 100 }")
+        .about("a formula instead of a plan")
+        .optional(),
 ];
 
 const RANGE: &[Key] = &[
@@ -90,10 +117,13 @@ const CURVES: &[Key] = &[
             "categories",
             "rate",
             "noise_multiplier",
+            "batch",
+            "colluders",
+            "clients",
         ]),
         "\"epsilon\"",
     )
-    .about("what is on the horizontal axis: ε, δ, or a number of the plans"),
+    .about("what is on the horizontal axis: ε, δ, or a number of the plans or formulas"),
     Key::new(
         "values",
         ValueKind::Either(&[ValueKind::Numbers { length: 0 }, ValueKind::Table(RANGE)]),
@@ -118,7 +148,8 @@ pub(crate) const CURVES_KEYS: &[Key] = &[
 #[cfg(test)]
 mod tests {
     use super::super::typed::{
-        AccountingFigureAsTyped, AccountingLineAsTyped, CurvesAsTyped, CurvesTableAsTyped, RangeAsTyped,
+        AccountingFigureAsTyped, AccountingLineAsTyped, CurvesAsTyped, CurvesTableAsTyped, FormulaAsTyped, GridAsTyped,
+        RangeAsTyped,
     };
     use super::*;
     use crate::account::MechanismAsTyped;
@@ -131,6 +162,8 @@ mod tests {
         assert_eq!(read::<AccountingFigureAsTyped>(), described(CURVES));
         assert_eq!(read::<RangeAsTyped>(), described(RANGE));
         assert_eq!(read::<AccountingLineAsTyped>(), described(LINE));
+        assert_eq!(read::<GridAsTyped>(), described(GRID));
+        assert_eq!(read::<FormulaAsTyped>(), described(FORMULA));
         let aliases = |name: &String| name.contains('-');
         let plan: Vec<String> = read::<MechanismAsTyped>().into_iter().filter(|name| !aliases(name)).collect();
         assert_eq!(plan, described(PLAN));

@@ -1,6 +1,10 @@
 //! Figures of accounting as meant: places along the axis, and for each line and place a checked plan.
 
-use super::typed::{AccountingFigureAsTyped, AccountingLineAsTyped, Along, CurvesAsTyped, RangeAsTyped, ValuesAsTyped};
+use super::formula::{Formula, Unfit};
+use super::grid;
+use super::typed::{
+    AccountingFigureAsTyped, AccountingLineAsTyped, Along, CurvesAsTyped, GridAsTyped, RangeAsTyped, ValuesAsTyped,
+};
 use crate::account::{MechanismAsTyped, Plan, PlanAsTyped, accountant_names};
 use crate::digits::shortest;
 use crate::error::StudyError;
@@ -8,6 +12,13 @@ use crate::{Fault, StudyText, check_name, check_version};
 use inference::nearest;
 use privacy::{Delta, Epsilon};
 use std::path::Path;
+
+/// What a line consists of.
+const ONE: &str =
+    "plan = { mechanism = \"gaussian\", … } with an accountant; or formula = { name = \"collusion-factor\", … }";
+
+/// Most places of a grid: FFTs of finite laws grow with them.
+const MOST_DOTS: usize = 5000;
 
 /// Most places of a figure.
 const MOST: usize = 1000;
@@ -28,14 +39,27 @@ pub(super) struct AccountingFigure {
     pub(super) lines: Vec<AccountingLine>,
 }
 
-/// One line: at every place a plan and a question.
+/// One line.
 #[derive(Debug)]
 pub(super) struct AccountingLine {
     pub(super) name: String,
-    pub(super) accountant: String,
-    pub(super) points: Vec<AccountingPoint>,
+    pub(super) source: LineSource,
     /// `file:line:column`, for what the accountant refuses.
     pub(super) place: String,
+}
+
+/// Where a line's numbers come from.
+#[derive(Debug)]
+pub(super) enum LineSource {
+    /// At every place a plan and a question, and who answers.
+    Accounted {
+        /// The method of accounting.
+        accountant: String,
+        /// One for each place.
+        points: Vec<AccountingPoint>,
+    },
+    /// A formula at the places of the figure.
+    Formula(Formula),
 }
 
 /// A plan, and what is asked of it.
@@ -84,7 +108,7 @@ fn of_figure(
 ) -> Result<AccountingFigure, StudyError> {
     let key = |rest: &str| format!("curves.{at}.{rest}");
     let places = places(typed, &key("values"), source)?;
-    let own = matches!(typed.along, Along::Epsilon | Along::Delta);
+    let own = matches!(typed.along, Along::Epsilon | Along::Delta | Along::Colluders | Along::Clients);
     let delta = match (typed.delta, own) {
         (None, true) => None,
         (Some(delta), false) => Some(Delta::new(delta).map_err(StudyError::from)?),
@@ -108,7 +132,13 @@ fn of_figure(
         .iter()
         .enumerate()
         .map(|(index, line)| of_line(line, typed.along, &places, delta, (&key(&format!("line.{index}")), source)));
-    let lines = lines.collect::<Result<_, _>>()?;
+    let lines = lines.collect::<Result<Vec<_>, _>>()?;
+    let first = lines.first().map(|line| line.upwards(typed.along));
+    if let Some(at) = lines.iter().position(|line| Some(line.upwards(typed.along)) != first) {
+        let message = format!("{:?} and {:?} do not draw the same number", lines[0].name, lines[at].name);
+        let hint = "plans and formulas of one figure have one vertical axis; draw another figure";
+        return Err(source.fault(&key(&format!("line.{at}")), "S011", message, hint).into());
+    }
     Ok(AccountingFigure { title: typed.title.clone(), along: typed.along, places, lines })
 }
 
@@ -151,38 +181,77 @@ fn of_line(
     delta: Option<Delta>,
     (key, source): (&str, &StudyText<'_>),
 ) -> Result<AccountingLine, StudyError> {
+    let fault =
+        |part: &str, code, message: String, hint: &str| source.fault(&format!("{key}{part}"), code, message, hint);
+    let name = typed.name.clone();
+    let plan = match (&typed.plan, &typed.formula) {
+        (Some(plan), None) => plan,
+        (None, Some(formula)) if typed.accountant.is_none() && typed.grid.is_none() => {
+            let unfit = |Unfit(message, hint)| fault(".formula", "S011", message, hint);
+            let place = source.at(&format!("{key}.formula"));
+            return Ok(AccountingLine {
+                name,
+                source: LineSource::Formula(Formula::of(formula, along).map_err(unfit)?),
+                place,
+            });
+        }
+        (None, None) => return Err(fault("", "S011", format!("{name:?} has neither a plan nor a formula"), ONE).into()),
+        _ => return Err(fault(".formula", "S011", format!("{name:?} has a formula and more than that"), ONE).into()),
+    };
+    let accountant = typed.accountant.clone().unwrap_or_else(|| "pld".into());
     let names = accountant_names();
-    if !names.contains(&typed.accountant.as_str()) {
-        let message = format!("there is no accountant {:?}", typed.accountant);
-        let hint = match nearest(&typed.accountant, names.iter().copied()) {
+    if !names.contains(&accountant.as_str()) {
+        let hint = match nearest(&accountant, names.iter().copied()) {
             Some(close) => format!("did you mean `{close}`?"),
             None => format!("one of {}", names.join(", ")),
         };
-        return Err(source.fault(&format!("{key}.accountant"), "S002", message, hint).into());
+        return Err(fault(".accountant", "S002", format!("there is no accountant {accountant:?}"), &hint).into());
     }
-    if let Some((name, Some(_))) = along.key(&mut typed.plan.clone()) {
-        let message = format!("{name} is along the axis, and stands in the plan of {:?}, too", typed.name);
-        return Err(source.fault(&format!("{key}.plan.{name}"), "S011", message, "leave it out of the plan").into());
+    if matches!(along, Along::Colluders | Along::Clients) {
+        let message = format!("a plan has no {}", along.words());
+        return Err(fault(".plan", "S011", message, "a formula does: name = \"collusion-factor\"").into());
+    }
+    if let Some((number, Some(_))) = along.key(&mut plan.clone()) {
+        let message = format!("{number} is along the axis, and stands in the plan of {name:?}, too");
+        return Err(fault(&format!(".plan.{number}"), "S011", message, "leave it out of the plan").into());
+    }
+    let grid = typed.grid.as_ref();
+    if grid.is_some_and(|grid| !(grid.reach > 0.0 && grid.reach <= 50.0 && (2..=MOST_DOTS).contains(&grid.points))) {
+        let message = format!("a grid needs a reach up to 50 and 2 to {MOST_DOTS} points");
+        return Err(fault(".grid", "S004", message, "grid = { reach = 0.25, points = 200 }").into());
     }
     let place = source.at(&format!("{key}.plan"));
-    let refused = |error| StudyError::Line { place: place.clone(), name: typed.name.clone(), error: Box::new(error) };
+    let refused = |error| StudyError::Line { place: place.clone(), name: name.clone(), error: Box::new(error) };
     let point = |&at: &f64| {
         let asked = match (along, delta) {
             (Along::Epsilon, _) => CurveQuestion::DeltaAt(Epsilon::new(at)?),
             (_, Some(delta)) => CurveQuestion::EpsilonAt(delta),
             (_, None) => CurveQuestion::EpsilonAt(Delta::new(at)?),
         };
-        let mut mechanism = typed.plan.clone();
+        let mut mechanism = plan.clone();
         if let Some((_, number)) = along.key(&mut mechanism) {
             *number = Some(shortest(at));
         }
-        Ok(AccountingPoint { plan: planned(mechanism)?, asked })
+        Ok(AccountingPoint { plan: planned(mechanism, grid)?, asked })
     };
     let points = places.iter().map(|at| point(at).map_err(refused)).collect::<Result<_, _>>()?;
-    Ok(AccountingLine { name: typed.name.clone(), accountant: typed.accountant.clone(), points, place })
+    Ok(AccountingLine { name, source: LineSource::Accounted { accountant, points }, place })
 }
 
-/// The plan of one mechanism.
-fn planned(mechanism: MechanismAsTyped) -> Result<Plan, StudyError> {
-    Plan::of(&PlanAsTyped { mechanisms: vec![mechanism], overlap: None, group: None })
+impl AccountingLine {
+    /// What stands upwards.
+    pub(super) fn upwards(&self, along: Along) -> &'static str {
+        match (&self.source, along) {
+            (LineSource::Formula(formula), _) => formula.upwards(),
+            (_, Along::Epsilon) => "δ",
+            _ => "ε",
+        }
+    }
+}
+
+/// The plan of one mechanism, or of the pair that a grid makes of it.
+fn planned(mechanism: MechanismAsTyped, grid: Option<&GridAsTyped>) -> Result<Plan, StudyError> {
+    let plan = Plan::of(&PlanAsTyped { mechanisms: vec![mechanism], overlap: None, group: None })?;
+    let Some(grid) = grid else { return Ok(plan) };
+    Plan::new(plan.events.iter().map(|event| grid::on_grid(event, grid)).collect::<Result<_, _>>()?)
 }

@@ -1,5 +1,7 @@
 //! Figures of accounting: ε and δ of plans as curves, from a file with `[[curves]]`, without any data.
 
+mod formula;
+mod grid;
 mod keys;
 mod meant;
 mod typed;
@@ -39,5 +41,9 @@ impl Curves {
 }
 
 fn lines(figure: &meant::AccountingFigure) -> Vec<String> {
-    figure.lines.iter().map(|line| format!("{} by {}", line.name, line.accountant)).collect()
+    let drawn_by = |line: &meant::AccountingLine| match &line.source {
+        meant::LineSource::Accounted { accountant, .. } => format!("{} by {accountant}", line.name),
+        meant::LineSource::Formula(formula) => format!("{}: {}", line.name, formula.words()),
+    };
+    figure.lines.iter().map(drawn_by).collect()
 }

@@ -56,6 +56,12 @@ pub enum Along {
     Rate,
     /// Standard deviation of the noise over the sensitivity.
     NoiseMultiplier,
+    /// Rows in the batch of a Barker test.
+    Batch,
+    /// Clients who tell the adversary their noise, of a formula.
+    Colluders,
+    /// Clients who add noise, of a formula.
+    Clients,
 }
 
 /// `values`
@@ -75,25 +81,54 @@ pub(super) struct RangeAsTyped {
     pub(super) points: usize,
 }
 
-/// `[[curves.line]]`: a plan, with the keys of `account`, and who accounts for it.
+/// `[[curves.line]]`: a plan, with the keys of `account`, and who accounts for it; or a formula.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AccountingLineAsTyped {
     pub(super) name: String,
-    #[serde(default = "pld")]
-    pub(super) accountant: String,
-    pub(super) plan: MechanismAsTyped,
+    /// Who accounts for the plan; `pld` without it.
+    pub(super) accountant: Option<String>,
+    pub(super) plan: Option<MechanismAsTyped>,
+    /// Where the privacy profile is taken at few places only.
+    pub(super) grid: Option<GridAsTyped>,
+    /// A formula instead of a plan.
+    pub(super) formula: Option<FormulaAsTyped>,
 }
 
-fn pld() -> String {
-    "pld".into()
+/// `grid`: so many places of log α, from −reach to reach.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GridAsTyped {
+    pub(super) reach: f64,
+    pub(super) points: usize,
+}
+
+/// `formula`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FormulaAsTyped {
+    pub(super) name: FormulaName,
+    pub(super) clients: Option<u64>,
+    pub(super) colluders: Option<u64>,
+    pub(super) users: Option<u64>,
+    pub(super) deviation: Option<f64>,
+}
+
+/// The formulas by their names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum FormulaName {
+    /// The variance of clients' noise over a curator's.
+    CollusionFactor,
+    /// δ of shuffled answers with Gaussian noise.
+    ShuffledGaussian,
 }
 
 impl Along {
     /// Its key in a plan; none for ε and δ, which are asked of the accountant.
     pub(super) fn key(self, plan: &mut MechanismAsTyped) -> Option<(&'static str, &mut Option<String>)> {
         Some(match self {
-            Self::Epsilon | Self::Delta => return None,
+            Self::Epsilon | Self::Delta | Self::Colluders | Self::Clients => return None,
             Self::Steps => ("steps", &mut plan.steps),
             Self::Users => ("users", &mut plan.users),
             Self::LocalEpsilon => ("local_epsilon", &mut plan.local_epsilon),
@@ -101,6 +136,7 @@ impl Along {
             Self::Categories => ("categories", &mut plan.categories),
             Self::Rate => ("rate", &mut plan.rate),
             Self::NoiseMultiplier => ("noise_multiplier", &mut plan.noise_multiplier),
+            Self::Batch => ("batch", &mut plan.batch),
         })
     }
 
@@ -116,6 +152,9 @@ impl Along {
             Self::Categories => "categories",
             Self::Rate => "share of the users or rows in a step",
             Self::NoiseMultiplier => "noise multiplier",
+            Self::Batch => "rows in a batch",
+            Self::Colluders => "colluding clients",
+            Self::Clients => "clients",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The numbers of a figure of accounting: computed, as a table for people, as CSV and as JSON.
 
-use super::meant::{AccountingFigure, AccountingLine, CurveQuestion};
+use super::meant::{AccountingFigure, AccountingLine, AccountingPoint, CurveQuestion, LineSource};
 use super::typed::Along;
 use crate::account::AccountCosts;
 use crate::digits::{shortest, up_to};
@@ -19,6 +19,8 @@ pub struct DrawnFigure {
     pub along: Along,
     /// Where along that axis.
     pub places: Vec<f64>,
+    /// What is drawn upwards.
+    pub upwards: &'static str,
     /// In the order of the file.
     pub lines: Vec<DrawnLine>,
 }
@@ -40,19 +42,15 @@ pub struct DrawnLine {
 impl DrawnFigure {
     /// Asks the accountants.
     pub(super) fn of(figure: &AccountingFigure) -> Result<Self, StudyError> {
-        let lines = figure.lines.iter().map(DrawnLine::of).collect::<Result<_, _>>()?;
-        Ok(Self { title: figure.title.clone(), along: figure.along, places: figure.places.clone(), lines })
-    }
-
-    /// What is drawn upwards.
-    pub fn upwards(&self) -> &'static str {
-        if self.along == Along::Epsilon { "δ" } else { "ε" }
+        let lines = figure.lines.iter().map(|line| DrawnLine::of(line, &figure.places)).collect::<Result<_, _>>()?;
+        let upwards = figure.lines.first().map_or("ε", |line| line.upwards(figure.along));
+        Ok(Self { title: figure.title.clone(), along: figure.along, places: figure.places.clone(), upwards, lines })
     }
 
     /// Upper bounds at a few places, and the largest gap between the bounds of a line.
     pub fn table(&self) -> String {
         let chosen = self.chosen();
-        let mut rows = vec![vec![format!("{} at {} =", self.upwards(), self.along.words())]];
+        let mut rows = vec![vec![format!("{} at {} =", self.upwards, self.along.words())]];
         rows[0].extend(chosen.iter().map(|&at| shown(self.places[at])));
         rows[0].push("gap".into());
         for line in &self.lines {
@@ -74,15 +72,34 @@ impl DrawnFigure {
 }
 
 impl DrawnLine {
-    fn of(line: &AccountingLine) -> Result<Self, StudyError> {
+    fn of(line: &AccountingLine, places: &[f64]) -> Result<Self, StudyError> {
         let place = |error: StudyError| StudyError::Line {
             place: line.place.clone(),
             name: line.name.clone(),
             error: Box::new(error),
         };
-        let costs = AccountCosts::new(&line.accountant)?;
-        let (mut bounds, mut refused) = (Vec::with_capacity(line.points.len()), None);
-        for point in &line.points {
+        match &line.source {
+            LineSource::Accounted { accountant, points } => Self::accounted(&line.name, accountant, points, &place),
+            LineSource::Formula(formula) => Ok(Self {
+                name: line.name.clone(),
+                accountant: "formula".into(),
+                plan: formula.words(),
+                two_sided: true,
+                bounds: formula.drawn(places).map_err(|error| place(error.into()))?,
+            }),
+        }
+    }
+
+    /// The answers of an accountant.
+    fn accounted(
+        name: &str,
+        accountant: &str,
+        points: &[AccountingPoint],
+        place: &dyn Fn(StudyError) -> StudyError,
+    ) -> Result<Self, StudyError> {
+        let costs = AccountCosts::new(accountant)?;
+        let (mut bounds, mut refused) = (Vec::with_capacity(points.len()), None);
+        for point in points {
             let answer = match point.asked {
                 CurveQuestion::DeltaAt(epsilon) => costs.delta(&point.plan, epsilon),
                 CurveQuestion::EpsilonAt(delta) => costs.epsilon(&point.plan, delta),
@@ -99,10 +116,10 @@ impl DrawnLine {
         if let Some(error) = refused.filter(|_| bounds.iter().all(Option::is_none)) {
             return Err(place(error.into()));
         }
-        let first = line.points.first().map(|point| &point.plan);
+        let first = points.first().map(|point| &point.plan);
         let two_sided = first.map(|plan| costs.two_sided(plan)).transpose()?.unwrap_or(false);
         let plan = first.map(crate::account::Plan::words).unwrap_or_default();
-        Ok(Self { name: line.name.clone(), accountant: line.accountant.clone(), plan, two_sided, bounds })
+        Ok(Self { name: name.to_owned(), accountant: accountant.to_owned(), plan, two_sided, bounds })
     }
 
     /// The upper bound at a place, rounded up.
@@ -176,7 +193,7 @@ pub fn json(name: &str, drawn: &[DrawnFigure]) -> String {
     let figure = |figure: &DrawnFigure| {
         let lines: Vec<_> = figure.lines.iter().map(line).collect();
         json!({
-            "title": figure.title, "along": figure.along.words(), "of": figure.upwards(), "at": figure.places,
+            "title": figure.title, "along": figure.along.words(), "of": figure.upwards, "at": figure.places,
             "lines": lines,
         })
     };

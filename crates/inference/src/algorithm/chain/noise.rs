@@ -3,7 +3,7 @@
 use super::{RatioScales, Sampler};
 use crate::Terms;
 use crate::client::Summing;
-use privacy::Mechanism;
+use privacy::{Event, Mechanism};
 
 /// The noise in the sums of all clients, and what scales it.
 ///
@@ -64,5 +64,50 @@ impl ChainNoise<'_> {
             Summing::Nobody => each.sum(),
             summing => each.next().unwrap_or(0.0) * summing.times(self.terms.len()),
         }
+    }
+}
+
+/// The conditions of Theorems 1 and 2 of Heikkilä et al. 2019 for a test whose Gaussian part has variance C, and why they hold.
+///
+/// (11) bounds what a row's log-ratio is, (12) by how much the log-likelihoods of two rows may differ; either is enough for all rows. (19) is
+/// (11) at √b/N₀, by which the batch's own variance is at most ρ² = C/2 and (15) holds: σ² < C < π²/3. (20) limits Rényi orders.
+pub(super) fn conditions(variance: f64, event: &Event) -> Vec<String> {
+    let instead =
+        "condition (12), rows whose log-likelihoods differ by a bound, is not needed, and no model here promises it";
+    let Mechanism::BarkerTest { batch, .. } = event.mechanism() else {
+        return vec![format!("condition (11) holds for every model, since log-ratios of rows are clipped; {instead}")];
+    };
+    let most = 0.5 * variance;
+    let limit = std::f64::consts::PI.powi(2) / 3.0;
+    let fifth = batch.get() as f64 / 5.0;
+    vec![
+        format!("condition (19) holds for every model, since log-ratios of rows are clipped; {instead}"),
+        format!(
+            "condition (15): a batch's own variance is at most {most}, under C = {variance}, under π²/3 = {limit:.2}"
+        ),
+        format!(
+            "condition (20): the published theorem has Rényi orders under b/5 = {fifth}; the ledger's bound has no such limit"
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use privacy::{Adjacency, NoiseMultiplier, Sampling, Steps, Unit, VarianceSlack};
+
+    #[test]
+    fn a_batch_has_its_variance_and_its_orders_and_all_rows_their_clip() {
+        let (batch, slack) = (Steps::new(1000).unwrap(), VarianceSlack::new(1.0).unwrap());
+        let test = Mechanism::BarkerTest { batch, slack };
+        let sampling = Sampling::without_replacement(1000, 100_000).unwrap();
+        let event = Event::new(test, Adjacency::Substitute, Unit::Example, sampling, Steps::ONE).unwrap();
+        let said = conditions(2.0, &event);
+        assert!(said[0].contains("(19)") && said[0].contains("(12)"), "{said:?}");
+        assert!(said[1].contains("at most 1, under C = 2, under π²/3 = 3.29"), "{said:?}");
+        assert!(said[2].contains("b/5 = 200"), "{said:?}");
+        let all = Event::gaussian(NoiseMultiplier::new(2.0).unwrap(), Adjacency::Substitute, Steps::ONE);
+        let said = conditions(2.0, &all);
+        assert!(said.len() == 1 && said[0].contains("(11)") && said[0].contains("(12)"), "{said:?}");
     }
 }

@@ -8,7 +8,7 @@
 //! chain = { sampler = "barker", iterations = 20000, step = 0.1, batch = 1000, counts_as = 100 }
 //! ```
 
-use super::noise::ChainNoise;
+use super::noise::{self, ChainNoise};
 use super::{Beginning, Chain, Sampler, Target};
 use crate::algorithm::pvi::COVARIANCE_KEY;
 use crate::algorithm::{GlobalVi, Protocol};
@@ -22,7 +22,7 @@ use crate::release::{Bound, BudgetShare, Clipped, Numbers, OpeningRelease, Relea
 use crate::settings::{Aggregator, Batching, Covariance, Local, Noise, Optimiser, Promise, Rounds};
 use crate::solve::{Prior, Problem};
 use crate::{Intervals, PriorTerm, RunError, Terms};
-use privacy::{Adjacency, Grain, Unit};
+use privacy::{Adjacency, Event, Grain, Unit};
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -446,6 +446,10 @@ impl AlgorithmSettings for ChainSettings {
     fn draws(&self) -> Option<DrawPlan> {
         let Self { iterations, chains, warm_up, counts_as, .. } = *self;
         Some(DrawPlan { iterations, chains, warm_up, counts_as })
+    }
+
+    fn conditions(&self, event: &Event) -> Vec<String> {
+        self.sampler.ratio_variance().map_or_else(Vec::new, |variance| noise::conditions(variance, event))
     }
 
     fn bounded(&self, promise: &Promise) -> BoundWords {
