@@ -391,6 +391,7 @@ mod tests {
             epsilon: None,
             scores: [(MAIN, score)].into_iter().collect(),
             kl: None,
+            natural: None,
             mean_error: None,
             variance_error: None,
         };
