@@ -10,6 +10,7 @@
 //! and stopped, through a [`RunObserver`].
 
 pub mod account;
+mod chart;
 mod check;
 mod clock;
 pub mod codes;
@@ -70,6 +71,7 @@ mod warning_codes;
 pub mod warnings;
 pub mod words;
 
+pub use chart::{Chart, HeatChart, Quantity, RunChart, Traced, traced};
 pub use check::Check;
 pub use coverage::{CoverageCell, CoverageShare, JUDGED, coverage_cells, coverage_count};
 pub use data::{Data, DeclaredRows, ScoresIn};

@@ -1,5 +1,6 @@
 //! A study as meant: data, partition, model and methods, checked, with nothing left to be looked up by name.
 
+use super::chart::{self, Chart};
 use super::data::{self, Data};
 use super::earlier::study_text;
 use super::fault::{Fault, Faults, StudyText};
@@ -77,6 +78,8 @@ pub struct Study {
     pub(crate) paper: Paper,
     /// Figures of a table.
     pub figures: Vec<Figure>,
+    /// Figures of other kinds than lines.
+    pub charts: Vec<Chart>,
     /// What is learnt.
     pub model: StudyModel,
     /// What is compared.
@@ -150,6 +153,7 @@ impl Study {
             partition: first,
             columns,
             figures: figure::all(&typed, &names, &source)?,
+            charts: chart::all(&typed, &names, &source)?,
             paper: typed.paper,
             model,
             methods,

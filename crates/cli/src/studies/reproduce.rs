@@ -8,7 +8,9 @@ use crate::terminal;
 use report::Beside;
 use std::path::{Path, PathBuf};
 use study::curves::{self, Curves, DrawnFigure};
-use study::{Study, StudyKind, TABLES, cells, coverage_cells, file_name, not_for, remarks, write_whole, written};
+use study::{
+    Study, StudyKind, TABLES, cells, coverage_cells, file_name, not_for, remarks, traced, write_whole, written,
+};
 
 /// Runs a table into its directory and shows it beside the paper's.
 pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String, Failure> {
@@ -29,7 +31,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
         study.seeds = (1..=replicates).collect();
     }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
-    let (mut all, mut covered) = (Vec::new(), Vec::new());
+    let (mut all, mut covered, mut runs) = (Vec::new(), Vec::new(), Vec::new());
     let (mut cpu_seconds, mut links, mut at_sites) = (0.0, Vec::new(), String::new());
     let (mut theorems, mut courses) = (Vec::new(), None);
     for (column, loaded) in study.load_columns(&terminal::folders(Path::new(name)))? {
@@ -38,6 +40,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
         cpu_seconds += results.methods.iter().map(|m| m.cpu_seconds).sum::<f64>();
         all.extend(cells(&study, &column, &results));
         covered.extend(coverage_cells(&column, &results));
+        runs.extend(traced(&column, &results));
         at_sites += &at_sites::table(&column, &results);
         theorems.extend(remarks(&results));
         courses = report::errors_along_the_way(&results);
@@ -51,6 +54,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
         cells: &all,
         coverage: &covered,
         figures: &study.figures,
+        charts: (&study.charts, &runs),
         courses,
         theorems: &theorems,
         reports: &links,
