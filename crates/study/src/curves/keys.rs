@@ -84,6 +84,7 @@ const CURVES: &[Key] = &[
             "epsilon",
             "delta",
             "steps",
+            "epochs",
             "users",
             "local_epsilon",
             "gamma",
@@ -93,7 +94,7 @@ const CURVES: &[Key] = &[
         ]),
         "\"epsilon\"",
     )
-    .about("what is on the horizontal axis: ε, δ, or a number of the plans"),
+    .about("what is on the horizontal axis: ε, δ, or a number of the plans (epochs: steps times rate)"),
     Key::new(
         "values",
         ValueKind::Either(&[ValueKind::Numbers { length: 0 }, ValueKind::Table(RANGE)]),

@@ -174,7 +174,7 @@ fn of_line(
         };
         let mut mechanism = typed.plan.clone();
         if let Some((_, number)) = along.key(&mut mechanism) {
-            *number = Some(shortest(at));
+            *number = Some(along.number(at, &typed.plan)?);
         }
         Ok(AccountingPoint { plan: planned(mechanism)?, asked })
     };
