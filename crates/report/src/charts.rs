@@ -20,7 +20,7 @@ const EXACT: &str = "exact posterior";
 
 /// All of them, one after the other; nothing without one.
 pub(crate) fn charts(asked: &[Chart], cells: &[Cell], traced: &[Traced]) -> String {
-    let (mut html, mut heat) = (String::new(), String::new());
+    let (mut html, mut heat, mut dots) = (String::new(), String::new(), String::new());
     for (index, chart) in asked.iter().enumerate() {
         let id = format!("chart-{index}");
         match chart {
@@ -33,17 +33,23 @@ pub(crate) fn charts(asked: &[Chart], cells: &[Cell], traced: &[Traced]) -> Stri
                 let heading = format!("Densities of single runs{}", column(runs, traced));
                 html += &panels(&id, runs, (&heading, DENSITIES), |seed| densities(runs, seed, traced));
             }
-            Chart::Seeds(runs) => html += &seeds(&id, runs, traced),
+            Chart::Seeds(runs) => dots += &seeds(&id, runs, traced),
         }
     }
-    if !heat.is_empty() {
-        html = format!("<div class=\"figures\">\n{heat}</div>\n{}{html}", note(HEAT));
-    }
-    html
+    grid(&heat, HEAT) + &grid(&dots, SEEDS) + &html
 }
 
-const HEAT: &str = "Differences of means over seeds, in the same colour for the same sign; a stronger colour is a larger difference. A \
-                    blank place has no such split.";
+/// Figures beside one another, and a remark; nothing without figures.
+fn grid(figures: &str, remark: &str) -> String {
+    if figures.is_empty() {
+        String::new()
+    } else {
+        format!("<div class=\"figures\">\n{figures}</div>\n{}", note(remark))
+    }
+}
+
+const HEAT: &str = "Differences of means over seeds, in the same colour for the same sign; a stronger colour is a larger difference. \
+                    A blank place was not run.";
 const RUNS: &str = "One run for each seed, not an average. q is what the server holds after each round; the exact posterior is that of \
                     all rows without privacy.";
 const DENSITIES: &str = "One run for each seed. q has the mean natural parameters of its last ten rounds; the exact posterior is that of \
@@ -108,11 +114,7 @@ fn framed(heading: &str, legend: &str, figures: &str, remark: &str) -> String {
     if figures.is_empty() {
         return String::new();
     }
-    let heading = escape(heading);
-    format!(
-        "<h3>{heading}</h3>\n<div class=\"legend\">{legend}</div>\n<div class=\"figures\">\n{figures}</div>\n{}",
-        note(remark)
-    )
+    format!("<h3>{}</h3>\n<div class=\"legend\">{legend}</div>\n{}", escape(heading), grid(figures, remark))
 }
 
 /// Where each line ends, in words.
@@ -131,6 +133,14 @@ fn name(quantity: Quantity) -> &'static str {
         Quantity::Kl => "KL(q ‖ exact posterior)",
         Quantity::Epsilon => "Certified ε",
         Quantity::PrecisionRatio => "Precision of q over that of the exact posterior",
+    }
+}
+
+/// Along an axis, where there is less room.
+fn axis(quantity: Quantity) -> &'static str {
+    match quantity {
+        Quantity::PrecisionRatio => "precision: q / exact posterior",
+        other => name(other),
     }
 }
 
@@ -177,7 +187,7 @@ fn along(runs: &RunChart, seed: u64, traced: &[Traced]) -> Option<Plot> {
     series.extend(target.map(level));
     series.extend(runs.epsilon.and_then(|epsilon| upright(epsilon, curve, &series)));
     let scale = if runs.quantity == Quantity::Kl { Scale::Log } else { Scale::Linear };
-    let (x, y) = (Axis::new(&runs.along, Scale::Linear), Axis::new(name(runs.quantity), scale));
+    let (x, y) = (Axis::new(&runs.along, Scale::Linear), Axis::new(axis(runs.quantity), scale));
     Some(Plot { title: of_run(seed, parameter), x, y, series })
 }
 
@@ -249,10 +259,10 @@ fn seeds(id: &str, runs: &RunChart, traced: &[Traced]) -> String {
     }
     let title = format!("{} by {}{}", name(runs.quantity), runs.along, column(runs, traced));
     let legend: String = series.iter().map(named).collect();
-    let (x, y) = (Axis::new(&runs.along, Scale::Linear), Axis::new(name(runs.quantity), Scale::Log));
+    let (x, y) = (Axis::new(&runs.along, Scale::Linear), Axis::new(axis(runs.quantity), Scale::Log));
     let plot = Plot { title: title.clone(), x, y, series };
     let ranges = described(&plot);
-    framed(&title, &legend, &figure(&plot.figure(id, &ranges), &title), SEEDS)
+    format!("<div>\n{}<div class=\"legend\">{legend}</div>\n</div>\n", figure(&plot.figure(id, &ranges), &title))
 }
 
 /// How many points each method has, and their range.
