@@ -228,7 +228,7 @@ fn commands_that_need_data_are_refused_and_check_tells_what_is_drawn() {
 #[test]
 fn epochs_are_steps_times_the_rate() {
     let room = Room::new("epochs");
-    let epochs = at("thesis-fig4.2", &[("[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000]", "[1, 5]")]);
+    let epochs = at("thesis-fig4.2", &[("[1, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]", "[1, 5]")]);
     let steps = epochs.replace("along = \"epochs\"", "along = \"steps\"").replace("[1, 5]", "[10, 50]");
     let of = |text: &str| bounds(&room.drawn(text), 0, "q = 0.1");
     assert_eq!(of(&epochs), of(&steps));
