@@ -40,6 +40,14 @@ impl Room {
     }
 }
 
+impl Room {
+    /// What a study of this text is refused with.
+    fn asked_of(&self, text: &str) -> String {
+        std::fs::write(self.0.join("figure.toml"), text).unwrap();
+        String::from_utf8_lossy(&self.asked(&["check", "figure.toml"]).stderr).into_owned()
+    }
+}
+
 impl Drop for Room {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
@@ -289,4 +297,21 @@ fn commands_that_need_data_are_refused_and_check_tells_what_is_drawn() {
         .unwrap();
     let said = String::from_utf8(room.asked(&["reproduce", "figure.toml"]).stderr).unwrap();
     assert!(said.contains("error[P003]") && said.contains("line \"RDP\""), "{said}");
+}
+
+/// An epoch is 1/q steps: both figures ask the accountant for the same plans.
+#[test]
+fn epochs_are_steps_times_the_rate() {
+    let room = Room::new("epochs");
+    let epochs = at("thesis-fig4.2", &[("[1, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]", "[1, 5]")]);
+    let steps = epochs.replace("along = \"epochs\"", "along = \"steps\"").replace("[1, 5]", "[10, 50]");
+    let of = |text: &str| bounds(&room.drawn(text), 0, "q = 0.1");
+    assert_eq!(of(&epochs), of(&steps));
+    let drawn = room.drawn(&epochs);
+    let last = |line| bounds(&drawn, 0, line)[1].0;
+    assert!(
+        last("q = 0.01") < last("q = 0.1") && last("q = 0.1") < last("q = 0.5") && last("q = 0.5") < last("all rows")
+    );
+    let wordy = room.asked_of(&epochs.replacen("rate = 0.01", "rate = 0.0", 1));
+    assert!(wordy.contains("epochs are counted by the rate"), "{wordy}");
 }

@@ -6,6 +6,7 @@ mod account;
 mod account_findings;
 mod accounting_figures;
 mod chain;
+mod charts;
 mod curves;
 mod datasets;
 mod finished_runs;

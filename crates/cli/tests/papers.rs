@@ -55,7 +55,7 @@ fn every_item_is_on_the_page_with_files_that_are_there() {
     let items = items();
     assert!(items.iter().map(|item| item.number).eq(1..=124));
     for Item { number, commands, place } in &items {
-        for place in place {
+        if let Some(place) = place {
             assert!(root().join(place).exists(), "{number}: {place}");
         }
         for command in commands {

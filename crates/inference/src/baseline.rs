@@ -296,6 +296,7 @@ impl Simulation<'_> {
             epsilon: None,
             scores: scores.clone().shown_in(Prominence::Leading),
             kl,
+            natural: None,
             mean_error: None,
             variance_error: None,
         };
@@ -308,6 +309,7 @@ impl Simulation<'_> {
             scores,
             sites,
             kl,
+            parameter: None,
             recovery: None,
             posterior,
             chains: Vec::new(),

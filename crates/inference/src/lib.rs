@@ -99,6 +99,7 @@ mod fit;
 mod fits;
 pub mod histogram;
 mod intervals;
+mod last_rounds;
 mod linalg;
 mod member;
 pub mod message;
@@ -140,6 +141,7 @@ pub use family::{Family, Gaussian, Projections};
 pub use fit::{Fit, Fitted, mode};
 pub use fits::Fits;
 pub use intervals::{Intervals, LEAST_HELD, MeasuredCoverage};
+pub use last_rounds::OneParameter;
 pub use member::{ChargeAndGate, Member};
 pub use method::Method;
 pub use model::{

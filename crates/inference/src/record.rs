@@ -2,6 +2,7 @@
 
 use crate::Gaussian;
 use crate::fit::Fit;
+use crate::last_rounds::OneParameter;
 use crate::recovery::Recovery;
 use crate::results::{CalibrationBin, ClientSpending, CurvePoint};
 use crate::score::{PredictiveChecks, Scores};
@@ -47,6 +48,8 @@ pub struct Record {
     pub sites: Vec<SiteScores>,
     /// KL(q ‖ exact posterior), the mean of the last ten rounds; none where the posterior has no closed form.
     pub kl: Option<f64>,
+    /// The only parameter of a conjugate model; none of other models and of baselines.
+    pub parameter: Option<OneParameter>,
     /// The served posterior against the coefficients that labels were drawn with; none where nobody knows them.
     pub recovery: Option<Recovery>,
     /// The served posterior.

@@ -4,6 +4,7 @@ use crate::Intervals;
 use crate::comparison::Comparison;
 use crate::effects::Effects;
 use crate::fit::Fit;
+use crate::last_rounds::OneParameter;
 use crate::recovery::RecoveryResult;
 use crate::score::{PredictiveChecks, Scores};
 use crate::warning::Warning;
@@ -144,6 +145,9 @@ pub struct MethodResult {
     /// has no closed form.
     #[serde(default)]
     pub kl: Option<Summary>,
+    /// The only parameter of a conjugate model, one entry for each seed; empty of other models.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameter: Vec<OneParameter>,
     /// How well it recovers the coefficients that labels were drawn with; none where nobody knows them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryResult>,
@@ -431,6 +435,9 @@ pub struct CurvePoint {
     /// KL(q ‖ exact posterior), in nats; none where the posterior has no closed form.
     #[serde(default)]
     pub kl: Option<f64>,
+    /// Precision, and precision times mean, of the only parameter of a conjugate model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub natural: Option<[f64; 2]>,
     /// Distance of the parameters' means from those of the exact posterior, the mean over parameters; none where they are not
     /// known.
     #[serde(default)]

@@ -10,6 +10,7 @@ use crate::build::{Built, build_with};
 use crate::chain::Collected;
 use crate::client::{Client, SimulationContext};
 use crate::drive::{Drive, Progress};
+use crate::last_rounds::{LastRounds, natural_pair};
 use crate::message::{Direct, Link};
 use crate::method::Method;
 use crate::plan::Costs;
@@ -26,14 +27,11 @@ use privacy::record::Tape;
 use privacy::{Grant, PrivacyError, Unit};
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Most points of a curve: scoring takes longer than many a round.
 const MOST_POINTS: u64 = 60;
-
-/// Rounds over which the divergence from the exact posterior is averaged: noise moves q about from round to round.
-const LAST_ROUNDS: usize = 10;
 
 /// One method, the sites, and what to score on.
 ///
@@ -202,7 +200,7 @@ impl Simulation<'_> {
         let exact = self.exact_posterior()?;
         let moments = self.exact_moments()?;
         let known = (exact.as_ref(), moments.as_ref());
-        let mut divergences = VecDeque::new();
+        let mut last_rounds = LastRounds::default();
         let mut seen = self.look(built, &drive, known)?;
         let mut curve = vec![self.point(&seen, &drive, &spending)?];
         let mut drawn = Collected::new(self.method);
@@ -219,8 +217,9 @@ impl Simulation<'_> {
             if drawn.draws() {
                 drawn.take(drive.last_draw()?);
             }
-            divergences.extend(divergence(built, &drive, exact.as_ref())?);
-            divergences.drain(..divergences.len().saturating_sub(LAST_ROUNDS));
+            if let Some(exact) = &exact {
+                last_rounds.take(&served(built, &drive)?, exact);
+            }
             if drive.rounds().is_multiple_of(every) {
                 seen = self.look(built, &drive, known)?;
                 let point = self.point(&seen, &drive, &spending)?;
@@ -245,7 +244,8 @@ impl Simulation<'_> {
             curve,
             scores: scores(&seen.predictions, self.test.outcomes()),
             sites: self.at_sites(&seen.predictions),
-            kl: mean(&divergences),
+            kl: last_rounds.divergence(),
+            parameter: last_rounds.parameter(self.seed, exact.as_ref()),
             recovery: None,
             calibration: calibration(&seen.predictions, self.test.outcomes()),
             checks: self.checks(&seen.predictions),
@@ -271,7 +271,11 @@ impl Simulation<'_> {
         (exact, moments): (Option<&Gaussian>, Option<&Exact>),
     ) -> Result<ServedView, RunError> {
         let posterior = served(built, drive)?;
-        let against = Against { kl: exact.map(|exact| posterior.kl(exact)), ..Against::of(&posterior, moments) };
+        let against = Against {
+            kl: exact.map(|exact| posterior.kl(exact)),
+            natural: exact.and_then(|_| natural_pair(&posterior)),
+            ..Against::of(&posterior, moments)
+        };
         let outcome_variance = drive.outcome_variance()?;
         let Some(home) = &built.home else {
             let predictions = match outcome_variance {
@@ -297,8 +301,8 @@ impl Simulation<'_> {
     fn point(&self, seen: &ServedView, drive: &Drive<'_>, spending: &Spending<'_>) -> Result<CurvePoint, RunError> {
         let scores = on_the_way(&seen.predictions, self.test.outcomes());
         let (round, messages, epsilon) = (drive.rounds(), drive.messages(), spending.so_far(drive)?);
-        let Against { kl, mean_error, variance_error } = seen.against;
-        Ok(CurvePoint { round, messages, epsilon, scores, kl, mean_error, variance_error })
+        let Against { kl, natural, mean_error, variance_error } = seen.against;
+        Ok(CurvePoint { round, messages, epsilon, scores, kl, natural, mean_error, variance_error })
     }
 
     /// Predicted against observed outcomes, in tenths of all held-out rows and at the sites that own some.
@@ -336,6 +340,8 @@ struct ServedView {
 struct Against {
     /// KL(served ‖ exact), in nats.
     kl: Option<f64>,
+    /// Precision, and precision times mean, of the only parameter.
+    natural: Option<[f64; 2]>,
     /// Mean absolute difference of the means.
     mean_error: Option<f64>,
     /// Mean absolute difference of the variances.
@@ -350,6 +356,7 @@ impl Against {
         };
         Self {
             kl: None,
+            natural: None,
             mean_error: exact.map(|exact| distance(posterior.mean(), &exact.mean)),
             variance_error: exact.map(|exact| distance(&posterior.variances(), &exact.variances)),
         }
@@ -388,16 +395,6 @@ fn last_moves(built: &Built, before: Option<&[u8]>, drive: &Drive<'_>, now: &Gau
 /// The served numbers are those of no Gaussian.
 fn diverged() -> RunError {
     RunError::Diverged
-}
-
-/// KL(what is served ‖ exact posterior).
-fn divergence(built: &Built, drive: &Drive<'_>, exact: Option<&Gaussian>) -> Result<Option<f64>, RunError> {
-    exact.map(|exact| Ok(served(built, drive)?.kl(exact))).transpose()
-}
-
-/// The mean; none of nothing.
-fn mean(values: &VecDeque<f64>) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// The largest; none of nothing.

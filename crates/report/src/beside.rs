@@ -1,5 +1,6 @@
 //! A published table beside ours, as one page that leads to the reports of its columns.
 
+use super::charts::charts;
 use super::curves::ColumnCurves;
 use super::figures::figures;
 use super::numbers::{divergence, error};
@@ -9,7 +10,7 @@ use super::summary::sentence;
 use crate::svg::escape;
 use inference::score::{Middle, Prominence, Score};
 use std::path::PathBuf;
-use study::{Cell, CoverageCell, CoverageShare, DIVERGENCE, Figure, coverage_count, differing};
+use study::{Cell, Chart, CoverageCell, CoverageShare, DIVERGENCE, Figure, Traced, coverage_count, differing};
 
 /// Numbers of draws that have a table each, where there are any, before the scores on held-out rows.
 const DRAWN: [(&str, &str); 4] = [
@@ -29,6 +30,8 @@ pub struct Beside<'a> {
     pub coverage: &'a [CoverageCell],
     /// Which of them are drawn.
     pub figures: &'a [Figure],
+    /// Figures of other kinds, and the single runs that they show.
+    pub charts: (&'a [Chart], &'a [Traced]),
     /// Figures along the way, and the rules of their legend.
     pub courses: Option<(String, String)>,
     /// The scores of each column against messages, where they were recorded.
@@ -48,7 +51,7 @@ pub fn beside(shown: &Beside<'_>) -> String {
     let heading = if published { "Ours beside the paper" } else { "Methods compared" };
     let single = cells.iter().all(|c| c.seeds < 2);
     let mut body = format!("<header>\n<p class=\"kind\">Table</p>\n<h1>{}</h1>\n</header>\n", escape(name));
-    let drawn = figures(asked, cells);
+    let drawn = figures(asked, cells) + &charts(shown.charts.0, cells, shown.charts.1);
     if !drawn.is_empty() || !courses.is_empty() {
         body += &format!("<section><h2>Figures</h2>{courses}{drawn}</section>");
     }

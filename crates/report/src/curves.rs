@@ -422,6 +422,7 @@ mod tests {
             epsilon: None,
             scores: [(MAIN, score)].into_iter().collect(),
             kl: None,
+            natural: None,
             mean_error: None,
             variance_error: None,
         };

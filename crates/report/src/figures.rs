@@ -112,7 +112,7 @@ const MEDIANS: &str = "KL: medians over seeds; light: all but a tenth of the see
 const ARROW: &str = "An arrow at the frame: the line goes on outside.";
 
 /// How a score is called: in a title, and along its axis, where shares are not in per cent.
-fn words(score: FigureScore) -> (&'static str, String) {
+pub(crate) fn words(score: FigureScore) -> (&'static str, String) {
     match score {
         FigureScore::Divergence => ("KL(q ‖ exact posterior)", "KL(q ‖ exact posterior), nats".to_owned()),
         FigureScore::HeldOut(score) if score.unit == ScoreUnit::Share => (score.title, score.label.to_owned()),
@@ -215,7 +215,7 @@ fn scale(asked: &Figure) -> Scale {
     if least > 0.0 && most >= WIDE * least { Scale::Log } else { Scale::Linear }
 }
 
-fn named(series: &Series) -> String {
+pub(crate) fn named(series: &Series) -> String {
     format!("<span>{} {}</span>", series.mark.swatch(), escape(&series.name))
 }
 

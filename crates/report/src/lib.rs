@@ -9,6 +9,7 @@ mod beside;
 mod budget;
 mod calibration;
 mod chains;
+mod charts;
 mod checks;
 mod curves;
 mod differences;

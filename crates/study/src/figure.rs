@@ -1,5 +1,6 @@
-//! `[[figure]]`: which cells of a table are drawn against which number.
+//! `[[figure]]`: which cells of a table are drawn against which number. Kinds other than lines are in [`chart`](super::chart).
 
+use super::chart::{HeatCellAsTyped, Quantity};
 use super::fault::{Fault, StudyText};
 use super::meant::{BASELINES, CONSTANTS};
 use super::typed::StudyAsTyped;
@@ -13,18 +14,72 @@ use serde::{Deserialize, Deserializer};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FigureAsTyped {
-    along: String,
     #[serde(default)]
-    score: FigureScore,
+    pub(super) kind: FigureKind,
+    pub(super) along: String,
+    pub(super) score: Option<FigureScore>,
     /// Least and largest score that is drawn.
     range: Option<[f64; 2]>,
-    /// Methods with a list of ε, a line each; and baselines, which are levels.
+    /// Lines: methods with a list of ε, a line each; baselines and methods without privacy are levels.
     #[serde(default)]
-    methods: Vec<String>,
+    pub(super) methods: Vec<String>,
     /// The column of `methods`, where there are several; without it each column has a panel.
-    column: Option<String>,
+    pub(super) column: Option<String>,
     #[serde(rename = "line", default)]
     lines: Vec<LineAsTyped>,
+    /// Heat map: what is on its vertical axis.
+    pub(super) up: Option<String>,
+    /// Heat map: the method, and the one whose score is taken away from its.
+    pub(super) method: Option<String>,
+    pub(super) minus: Option<String>,
+    #[serde(default)]
+    pub(super) cells: Vec<HeatCellAsTyped>,
+    /// Rounds, seeds: what is drawn of each run.
+    pub(super) quantity: Option<Quantity>,
+    /// Rounds, posteriors: a panel for each.
+    #[serde(default)]
+    pub(super) seeds: Vec<u64>,
+    /// Rounds: the spent ε at which an upright line is drawn.
+    pub(super) epsilon: Option<f64>,
+}
+
+/// What kind of figure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum FigureKind {
+    /// A score against a number that methods or columns differ in.
+    #[default]
+    Lines,
+    /// A score over a grid of columns.
+    HeatMap,
+    /// A number of single runs along their rounds.
+    Rounds,
+    /// Densities of single runs beside the exact posterior's.
+    Posteriors,
+    /// A number of each run against the parameter that its rows were drawn with.
+    Seeds,
+}
+
+impl FigureAsTyped {
+    /// The first key that is there and belongs to another kind of figure.
+    pub(super) fn stray(&self) -> Option<&'static str> {
+        use FigureKind::{HeatMap, Lines, Posteriors, Rounds, Seeds};
+        let keys: [(&str, bool, &[FigureKind]); 12] = [
+            ("score", self.score.is_some(), &[Lines, HeatMap]),
+            ("range", self.range.is_some(), &[Lines]),
+            ("methods", !self.methods.is_empty(), &[Lines, Rounds, Posteriors, Seeds]),
+            ("column", self.column.is_some(), &[Lines, Rounds, Posteriors, Seeds]),
+            ("line", !self.lines.is_empty(), &[Lines]),
+            ("up", self.up.is_some(), &[HeatMap]),
+            ("method", self.method.is_some(), &[HeatMap]),
+            ("minus", self.minus.is_some(), &[HeatMap]),
+            ("cells", !self.cells.is_empty(), &[HeatMap]),
+            ("quantity", self.quantity.is_some(), &[Rounds, Seeds]),
+            ("seeds", !self.seeds.is_empty(), &[Rounds, Posteriors]),
+            ("epsilon", self.epsilon.is_some(), &[Rounds]),
+        ];
+        keys.into_iter().find(|(_, there, kinds)| *there && !kinds.contains(&self.kind)).map(|(key, ..)| key)
+    }
 }
 
 /// `[[figure.line]]`
@@ -113,8 +168,13 @@ pub struct FigurePoint {
 /// The figures of a study: every point is a cell that the table will have.
 pub(super) fn all(typed: &StudyAsTyped, names: &[Named], source: &StudyText<'_>) -> Result<Vec<Figure>, Fault> {
     let mut figures = Vec::new();
-    for (at, figure) in typed.figures.iter().enumerate() {
+    let of_lines = |(_, figure): &(usize, &FigureAsTyped)| figure.kind == FigureKind::Lines;
+    for (at, figure) in typed.figures.iter().enumerate().filter(of_lines) {
         let path = format!("figure.{at}");
+        if let Some(key) = figure.stray() {
+            let message = format!("{key} belongs to another kind of figure than lines");
+            return Err(source.fault(&format!("{path}.{key}"), "S011", message, "state the kind, or leave it out"));
+        }
         let hint = "points = [{ at = 0.25, method = \"C = 0.25\" }, { at = 0.5, method = \"C = 0.5\" }] in \
                     [[figure.line]]; or methods = [\"NAME\"], of methods with a list of ε";
         let fault = |message: String| source.fault(&path, "S004", message, hint);
@@ -132,7 +192,7 @@ pub(super) fn all(typed: &StudyAsTyped, names: &[Named], source: &StudyText<'_>)
             for line in &figure.lines {
                 lines.push(self::line(line, typed, names).map_err(fault)?);
             }
-            figures.push(Figure { along, panel, score: figure.score, range, lines });
+            figures.push(Figure { along, panel, score: figure.score.unwrap_or_default(), range, lines });
         }
     }
     Ok(figures)
@@ -144,7 +204,8 @@ fn panels(figure: &FigureAsTyped, typed: &StudyAsTyped) -> Vec<Option<String>> {
     if each { typed.columns.iter().map(|column| Some(column.name.clone())).collect() } else { vec![None] }
 }
 
-/// A line for each of `methods`, at every ε of its list; a baseline is a level from the least ε to the largest.
+/// A line for each of `methods`, at every ε of its list; a baseline or a method without privacy is a level from the least ε to
+/// the largest.
 fn by_epsilon(
     figure: &FigureAsTyped,
     named: Option<&String>,
@@ -162,8 +223,9 @@ fn by_epsilon(
     let places: Vec<f64> = figure.methods.iter().flat_map(|name| listed(name)).map(|(at, _)| at).collect();
     let ends = [places.iter().copied().fold(f64::INFINITY, f64::min), places.iter().copied().fold(0.0, f64::max)];
     let line = |name: &String| {
-        let level = BASELINES.contains(&name.as_str());
-        if level && !typed.study.baselines && !CONSTANTS.contains(&name.as_str()) {
+        let baseline = BASELINES.contains(&name.as_str());
+        let level = baseline || names.iter().any(|named| named.name == *name && named.epsilon().is_none());
+        if baseline && !typed.study.baselines && !CONSTANTS.contains(&name.as_str()) {
             return Err(format!("{name:?} is left out by baselines = false"));
         }
         let points = if level { ends.map(|at| (at, name.as_str())).to_vec() } else { listed(name) };
@@ -195,7 +257,7 @@ fn point(point: &PointAsTyped, typed: &StudyAsTyped, names: &[Named]) -> Result<
 }
 
 /// A study of one partition has one column, under its own name.
-fn column(named: Option<&String>, typed: &StudyAsTyped) -> Result<String, String> {
+pub(super) fn column(named: Option<&String>, typed: &StudyAsTyped) -> Result<String, String> {
     match named {
         None if typed.columns.is_empty() => Ok(typed.study.name.clone().unwrap_or_default()),
         None => Err("a column is missing".into()),

@@ -69,6 +69,9 @@ const SYNTHETIC: &[Key] = &[
     Key::new("noise_deviation", ValueKind::Positives { length: 2 }, "[0.5, 2.0]")
         .about("synthetic-linear: range of the standard deviation of the noise")
         .optional(),
+    Key::new("effect", ANY_NUMBER, "2.0")
+        .about("synthetic-linear: every coefficient, in place of effect_variance")
+        .optional(),
     Key::new("at", ValueKind::Numbers { length: 2 }, "[0.0, 1.0]")
         .about("synthetic-mixture: the parameters that rows are drawn at")
         .optional(),
@@ -267,19 +270,56 @@ const LINE: &[Key] = &[
     Key::new("points", ValueKind::Tables(POINT), "[{ at = 1.0, method = \"pvi\" }]").about("the points of the line"),
 ];
 
+const HEAT_CELL: &[Key] = &[
+    Key::new("at", ANY_NUMBER, "0.3").about("place on the horizontal axis"),
+    Key::new("up", ANY_NUMBER, "0.5").about("place on the vertical axis"),
+    Key::new("column", ValueKind::Text, "\"A\"").about("name of a column"),
+];
+
 const FIGURE: &[Key] = &[
+    Key::new("kind", ValueKind::Word(&["lines", "heat-map", "rounds", "posteriors", "seeds"]), "\"heat-map\"")
+        .about(
+            "lines: a score against a number; heat-map: a score over a grid of columns; and of synthetic-linear rows with one input: \
+             rounds, single runs along their rounds; posteriors, densities of single runs beside the exact one; seeds, a point for \
+             every run by the coefficient that its rows were drawn with",
+        )
+        .otherwise(Otherwise::Word("lines")),
     Key::new("along", ValueKind::Text, "\"epsilon\"").about("what is on the horizontal axis"),
     Key::new("score", ValueKind::Word(DRAWN), "\"log-likelihood\"")
-        .about("what is on the vertical axis")
+        .about("lines, heat-map: what is on the vertical axis, or coloured")
         .otherwise(Otherwise::Word(DIVERGENCE)),
     Key::new("range", ValueKind::Numbers { length: 2 }, "[-0.5, -0.3]")
-        .about("least and largest score that is drawn")
+        .about("lines: least and largest score that is drawn")
         .optional(),
-    Key::new("methods", ValueKind::Texts, "[\"pvi\"]").about("methods with a list of ε, and baselines").optional(),
+    Key::new("methods", ValueKind::Texts, "[\"pvi\"]")
+        .about("lines: methods with a list of ε, and as levels baselines and methods without privacy; runs: the methods drawn")
+        .optional(),
     Key::new("column", ValueKind::Text, "\"A\"")
-        .about("the column of methods; without it each column has a panel")
+        .about("the column of methods; without it each column of lines has a panel")
         .optional(),
     Key::new("line", ValueKind::Tables(LINE), "[]").about("lines point by point").optional(),
+    Key::new("up", ValueKind::Text, "\"kappa\"").about("heat-map: what is on the vertical axis").optional(),
+    Key::new("method", ValueKind::Text, "\"pvi\"").about("heat-map: the method whose score is coloured").optional(),
+    Key::new("minus", ValueKind::Text, "\"global VI\"")
+        .about("heat-map: the method whose score is taken away from it")
+        .optional(),
+    Key::new("cells", ValueKind::Tables(HEAT_CELL), "[]").about("heat-map: where each column lies").optional(),
+    Key::new(
+        "quantity",
+        ValueKind::Word(&["precision", "precision-mean", "kl", "epsilon", "precision-ratio"]),
+        "\"precision\"",
+    )
+    .about(
+        "rounds: precision of q, precision times mean, KL(q ‖ exact posterior), or ε spent; seeds: kl, or precision-ratio, that of q \
+         over the exact posterior's",
+    )
+    .otherwise(Otherwise::Word("precision")),
+    Key::new("seeds", ValueKind::Counts { least: 0, most: u64::MAX }, "[1, 2]")
+        .about("rounds, posteriors: the runs drawn, a panel for each seed")
+        .optional(),
+    Key::new("epsilon", ValueKind::Positive, "10.0")
+        .about("rounds: an upright line stands where the first method has spent this ε")
+        .optional(),
 ];
 
 /// Values of a setting: numbers or words.
@@ -360,6 +400,7 @@ pub const STUDY_KEYS: &[Key] = &[
 pub(crate) mod tests {
     use super::*;
     use crate::agreement::DiffersAsTyped;
+    use crate::chart::HeatCellAsTyped;
     use crate::figure::FigureAsTyped;
     use crate::labels::LabelsAsTyped;
     use crate::regret::RegretAsTyped;
@@ -407,6 +448,7 @@ pub(crate) mod tests {
         assert_eq!(read::<RegretAsTyped>(), described(REGRET));
         assert_eq!(read::<DiffersAsTyped>(), described(DIFFERS));
         assert!(TOLERANCE.iter().map(|key| key.name).eq(PAPER.iter().map(|key| key.name)));
+        assert_eq!(read::<HeatCellAsTyped>(), described(HEAT_CELL));
     }
 
     #[test]

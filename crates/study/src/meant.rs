@@ -1,6 +1,7 @@
 //! A study as meant: data, partition, model and methods, checked, with nothing left to be looked up by name.
 
 use super::agreement::Differences;
+use super::chart::{self, Chart};
 use super::data::{self, Data};
 use super::earlier::study_text;
 use super::fault::{Fault, Faults, StudyText};
@@ -101,6 +102,8 @@ pub struct Study {
     pub regrets: Vec<Regret>,
     /// What `reproduce` shows.
     pub table: ShownTable,
+    /// Figures of other kinds than lines.
+    pub charts: Vec<Chart>,
     /// What is learnt.
     pub model: StudyModel,
     /// What is compared.
@@ -179,6 +182,7 @@ impl Study {
             figures: figure::all(&typed, &names, &source)?,
             regrets: regret::all(&typed, &names, &source)?,
             differences: differences(&typed, &names, &name, &source)?,
+            charts: chart::all(&typed, &names, &source)?,
             paper: typed.paper,
             model,
             methods,

@@ -5,7 +5,7 @@ use inference::chain::shown;
 use inference::results::{CalibrationBin, ChainResult, ClientSpending, CurvePoint};
 use inference::score::{PredictiveChecks, Prominence, Scores};
 use inference::warning::Warning;
-use inference::{Fit, Record, Recovery, RunError, SiteScores};
+use inference::{Fit, OneParameter, Record, Recovery, RunError, SiteScores};
 use serde::{Deserialize, Serialize};
 
 /// What a run left, in a form that can be written down.
@@ -19,6 +19,9 @@ pub(crate) struct Finished {
     pub(crate) cpu_seconds: f64,
     pub(crate) scores: Scores<f64>,
     pub(crate) kl: Option<f64>,
+    /// The only parameter of a conjugate model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) parameter: Option<OneParameter>,
     /// The posterior against the coefficients that labels were drawn with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) recovery: Option<Recovery>,
@@ -72,6 +75,7 @@ impl Finished {
             cpu_seconds,
             scores: record.scores,
             kl: record.kl,
+            parameter: record.parameter,
             recovery: record.recovery,
             sites: record.sites.into_iter().map(AtSite::of).collect(),
             curve: record.curve,

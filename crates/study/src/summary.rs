@@ -35,6 +35,7 @@ pub(crate) fn method(work: Work<'_>, runs: &[Finished], inputs: &[String], known
         scores: Scores::summarised(&runs.iter().map(|run| &run.scores).collect::<Vec<_>>()),
         compared: Vec::new(),
         kl: each(&|run| run.kl),
+        parameter: runs.iter().filter_map(|run| run.parameter).collect(),
         recovery: RecoveryResult::of(&runs.iter().map(|run| run.recovery.as_ref()).collect::<Vec<_>>()),
         sites: sites(runs),
         rounds: mean(&|run| run.rounds as f64),

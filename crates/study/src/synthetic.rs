@@ -22,15 +22,15 @@ use inference::plan::Costs;
 use inference::public::{PublicNumbers, RowCounts};
 use inference::results::{ClientSummary, DataSummary};
 use inference::{
-    EncodedPrior, Federation, Fits, Linear, Model, Observer, Partition, Record, Recovery, Schema, Simulation, Split,
-    StudyModel, SyntheticLinear, SyntheticLogistic, SyntheticMixture,
+    EncodedPrior, Federation, Fits, Linear, Model, Observer, OneParameter, Partition, Record, Recovery, Schema,
+    Simulation, Split, StudyModel, SyntheticLinear, SyntheticLogistic, SyntheticMixture,
 };
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
 /// The words for it in a study.
-const LINEAR: &str = "synthetic-linear";
+pub(super) const LINEAR: &str = "synthetic-linear";
 const LOGISTIC: &str = "synthetic-logistic";
 const MIXTURE: &str = "synthetic-mixture";
 
@@ -51,12 +51,21 @@ pub(crate) struct SyntheticAsTyped {
     effect_variance: Option<f64>,
     /// linear
     noise_deviation: Option<[f64; 2]>,
+    /// linear: every coefficient, in place of its variance.
+    effect: Option<f64>,
     /// logistic: the law of the inputs.
     design: Option<DesignAsTyped>,
     correlation: Option<f64>,
     levels: Option<usize>,
     /// mixture: the parameters that rows are drawn at.
     at: Option<[f64; 2]>,
+}
+
+impl SyntheticAsTyped {
+    /// Whether a linear law has one coefficient.
+    pub(super) fn has_one_linear_input(&self) -> bool {
+        self.inputs.unwrap_or(1) == 1
+    }
 }
 
 /// The law of the rows, for any number of clients.
@@ -69,9 +78,18 @@ pub(crate) struct Synthetic {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Law {
-    Linear { inputs: usize, effect_variance: f64, noise_deviation: (f64, f64) },
+    Linear { inputs: usize, effects: LinearEffects, noise_deviation: (f64, f64) },
     Logistic(LogisticLaw),
     Mixture { theta: [f64; 2], variance: f64 },
+}
+
+/// Where the coefficients of a linear law come from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum LinearEffects {
+    /// Each seed draws them with this variance.
+    Drawn { variance: f64 },
+    /// All are this number.
+    Stated(f64),
 }
 
 impl Synthetic {
@@ -209,18 +227,27 @@ fn linear(typed: &SyntheticAsTyped, model: &StudyModel, source: &StudyText<'_>) 
             "made-up rows follow a linear model without an intercept, whose noise variance is drawn with them";
         return fault("model", "S011", message, "kind = \"linear\" with bias = false");
     }
-    let (Some(variance), Some([least, most]), None) = (typed.effect_variance, typed.noise_deviation, typed.at) else {
-        let message = "rows of a linear law have effect_variance and noise_deviation, and no `at`";
+    let effects = match (typed.effect_variance, typed.effect) {
+        (Some(variance), None) => Some(LinearEffects::Drawn { variance }),
+        (None, Some(effect)) => Some(LinearEffects::Stated(effect)),
+        _ => None,
+    };
+    let (Some(effects), Some([least, most]), None) = (effects, typed.noise_deviation, typed.at) else {
+        let message = "rows of a linear law have effect_variance or effect, and noise_deviation, and no `at`";
         return fault("data.synthetic", "S011", message, LINEAR_KEYS);
     };
     let inputs = typed.inputs.unwrap_or(1);
     let positive = |number: f64| number.is_finite() && number > 0.0;
-    let spread = [variance, least, most].into_iter().all(positive) && least <= most;
+    let known = match effects {
+        LinearEffects::Drawn { variance } => positive(variance),
+        LinearEffects::Stated(effect) => effect.is_finite(),
+    };
+    let spread = known && positive(least) && positive(most) && least <= most;
     if inputs == 0 || !spread {
         let message = "rows, inputs, variance and deviations are over 0, and the second deviation is not the smaller";
         return fault("data.synthetic", "S004", message, LINEAR_KEYS);
     }
-    Ok(Law::Linear { inputs, effect_variance: variance, noise_deviation: (least, most) })
+    Ok(Law::Linear { inputs, effects, noise_deviation: (least, most) })
 }
 
 fn mixture(typed: &SyntheticAsTyped, model: &StudyModel, source: &StudyText<'_>) -> Result<Law, Fault> {
@@ -229,7 +256,8 @@ fn mixture(typed: &SyntheticAsTyped, model: &StudyModel, source: &StudyText<'_>)
         let message = "rows of a mixture are for a mixture model";
         return fault("model", "S011", message, "kind = \"mixture\" with bias = false");
     };
-    let others = typed.inputs.is_some() || typed.effect_variance.is_some() || typed.noise_deviation.is_some();
+    let of_linear = typed.effect_variance.is_some() || typed.effect.is_some() || typed.noise_deviation.is_some();
+    let others = typed.inputs.is_some() || of_linear;
     let Some(theta) = typed.at.filter(|_| !others) else {
         let message = "rows of a mixture have `at`, the parameters that they are drawn at, and nothing of a linear law";
         return fault("data.synthetic", "S011", message, MIXTURE_KEYS);
@@ -259,6 +287,8 @@ struct DrawnRows {
     model: Arc<dyn Model>,
     /// The coefficients that labels were drawn with, of a logistic law.
     coefficients: Option<Vec<f64>>,
+    /// The first coefficient of a linear law.
+    effect: Option<f64>,
 }
 
 impl SyntheticEngine {
@@ -287,7 +317,8 @@ impl SyntheticEngine {
 
     fn digest(&self) -> [u8; 32] {
         let law = match self.law() {
-            MadeRows::Linear(law) => format!("{law:?}"),
+            MadeRows::Linear(law, None) => format!("{law:?}"),
+            MadeRows::Linear(law, Some(effect)) => format!("{law:?} at {effect:?}"),
             MadeRows::Logistic(law) => format!("{law:?}"),
             MadeRows::Mixture(law) => format!("{law:?}"),
         };
@@ -298,8 +329,13 @@ impl SyntheticEngine {
     fn law(&self) -> MadeRows {
         let (clients, rows, held_out) = (self.clients, self.made.rows_per_client, self.held_out);
         match self.made.law {
-            Law::Linear { inputs, effect_variance, noise_deviation } => {
-                MadeRows::Linear(SyntheticLinear { clients, rows, held_out, inputs, effect_variance, noise_deviation })
+            Law::Linear { inputs, effects, noise_deviation } => {
+                let (effect_variance, effect) = match effects {
+                    LinearEffects::Drawn { variance } => (variance, None),
+                    LinearEffects::Stated(effect) => (0.0, Some(effect)),
+                };
+                let law = SyntheticLinear { clients, rows, held_out, inputs, effect_variance, noise_deviation };
+                MadeRows::Linear(law, effect)
             }
             Law::Logistic(law) => MadeRows::Logistic(law.of(clients, rows, held_out)),
             Law::Mixture { theta, variance } => {
@@ -312,17 +348,19 @@ impl SyntheticEngine {
     fn draw(&self, seed: u64) -> Result<DrawnRows, StudyError> {
         let (seed, model) = (self.made.seed.unwrap_or(seed), self.model.clone());
         let drawn = match self.law() {
-            MadeRows::Linear(law) => law.draw(seed).map(|drawn| {
+            MadeRows::Linear(law, effect) => law.draw_at(seed, effect).map(|drawn| {
                 let model = Arc::new(Linear::known(drawn.noise_variance));
-                DrawnRows { federation: drawn.federation, model, coefficients: None }
+                let effect = drawn.effects.first().copied();
+                DrawnRows { federation: drawn.federation, model, coefficients: None, effect }
             }),
             MadeRows::Logistic(law) => law.draw(seed).map(|drawn| DrawnRows {
                 federation: drawn.federation,
                 model,
                 coefficients: Some(drawn.coefficients),
+                effect: None,
             }),
             MadeRows::Mixture(law) => {
-                law.draw(seed).map(|federation| DrawnRows { federation, model, coefficients: None })
+                law.draw(seed).map(|federation| DrawnRows { federation, model, coefficients: None, effect: None })
             }
         };
         drawn.map_err(|error| StudyError::data(self.made.source(), error))
@@ -331,7 +369,7 @@ impl SyntheticEngine {
 
 /// What draws the rows.
 enum MadeRows {
-    Linear(SyntheticLinear),
+    Linear(SyntheticLinear, Option<f64>),
     Logistic(SyntheticLogistic),
     Mixture(SyntheticMixture),
 }
@@ -397,6 +435,7 @@ impl Engine for SyntheticEngine {
         })?;
         let known = drawn.coefficients.as_deref().filter(|_| work.has_posterior());
         let recovery = known.and_then(|truth| Recovery::of(&record.posterior, truth));
-        Ok(Record { recovery, ..record })
+        let parameter = record.parameter.map(|parameter| OneParameter { truth: drawn.effect, ..parameter });
+        Ok(Record { recovery, parameter, ..record })
     }
 }

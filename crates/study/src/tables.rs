@@ -4,13 +4,28 @@
 pub const TABLES: &[(&str, &str, &str)] = &[
     (
         "workshop-table5",
-        "Sharma et al. 2019, Table 5: PVI, global VI and DP-PVI on three splits of Adult",
+        "Sharma et al. 2019, Table 5: PVI, global VI and DP-PVI on four splits of Adult",
         include_str!("../studies/workshop-table5.toml"),
     ),
     (
+        "workshop-fig1",
+        "Sharma et al. 2019, Figure 1: scores on distribution C against messages and against ε",
+        include_str!("../studies/workshop-fig1.toml"),
+    ),
+    (
         "workshop-fig3",
-        "Sharma et al. 2019, Figure 3: PVI against global VI over a grid of splits of Adult",
+        "Sharma et al. 2019, Figure 3: PVI against global VI as heat maps over a grid of splits of Adult",
         include_str!("../studies/workshop-fig3.toml"),
+    ),
+    (
+        "workshop-fig4",
+        "Sharma et al. 2019, Figure 4: scores on distribution A against messages and against ε",
+        include_str!("../studies/workshop-fig4.toml"),
+    ),
+    (
+        "workshop-fig5",
+        "Sharma et al. 2019, Figure 5: scores on distribution B against messages and against ε",
+        include_str!("../studies/workshop-fig5.toml"),
     ),
     (
         "tmlr-fig1",
@@ -63,9 +78,34 @@ pub const TABLES: &[(&str, &str, &str)] = &[
         include_str!("../studies/heart-sites.toml"),
     ),
     (
+        "thesis-fig4.1",
+        "Sharma's thesis, Figure 4.1: natural parameters, divergence and ε along rounds of DP-SGD at ε = 500",
+        include_str!("../studies/thesis-fig4.1.toml"),
+    ),
+    (
+        "thesis-fig4.2",
+        "Sharma's thesis, Figure 4.2: ε of sampled Gaussian noise by epochs, for several sampling probabilities",
+        include_str!("../studies/thesis-fig4.2.toml"),
+    ),
+    (
         "thesis-fig4.4",
         "Sharma's thesis, Figure 4.4: clipped analytic updates of each row at ε = 10, by clipping bound",
         include_str!("../studies/thesis-fig4.4.toml"),
+    ),
+    (
+        "thesis-fig4.5",
+        "Sharma's thesis, Figure 4.5: posteriors of clipped analytic updates at ε = 10 beside the exact ones",
+        include_str!("../studies/thesis-fig4.5.toml"),
+    ),
+    (
+        "thesis-fig4.6",
+        "Sharma's thesis, Figure 4.6: clipped analytic updates without noise, by clipping bound",
+        include_str!("../studies/thesis-fig4.6.toml"),
+    ),
+    (
+        "thesis-fig4.7",
+        "Sharma's thesis, Figure 4.7: posteriors of clipped analytic updates without noise beside the exact ones",
+        include_str!("../studies/thesis-fig4.7.toml"),
     ),
     (
         "thesis-fig4.8",
@@ -73,9 +113,39 @@ pub const TABLES: &[(&str, &str, &str)] = &[
         include_str!("../studies/thesis-fig4.8.toml"),
     ),
     (
+        "thesis-fig4.9",
+        "Sharma's thesis, Figure 4.9: posteriors of client-level DP-PVI at ε = 10 beside the exact ones",
+        include_str!("../studies/thesis-fig4.9.toml"),
+    ),
+    (
+        "thesis-fig4.10",
+        "Sharma's thesis, Figure 4.10: client-level DP-PVI without noise, by clipping bound and damping",
+        include_str!("../studies/thesis-fig4.10.toml"),
+    ),
+    (
+        "thesis-fig4.11",
+        "Sharma's thesis, Figure 4.11: natural parameters along rounds where client-level DP-PVI works well",
+        include_str!("../studies/thesis-fig4.11.toml"),
+    ),
+    (
+        "thesis-fig4.12",
+        "Sharma's thesis, Figure 4.12: natural parameters along rounds where client-level DP-PVI works poorly",
+        include_str!("../studies/thesis-fig4.12.toml"),
+    ),
+    (
         "thesis-fig4.13",
         "Sharma's thesis, Figure 4.13: client-level DP-PVI at ε = 10, by clients and by rows of each",
         include_str!("../studies/thesis-fig4.13.toml"),
+    ),
+    (
+        "thesis-fig4.14",
+        "Sharma's thesis, Figure 4.14: posteriors of client-level DP-PVI for 10 and 90 rows of each client",
+        include_str!("../studies/thesis-fig4.14.toml"),
+    ),
+    (
+        "thesis-fig4.16",
+        "Sharma's thesis, Figure 4.16: natural parameters along rounds without local clipping, past ε = 10",
+        include_str!("../studies/thesis-fig4.16.toml"),
     ),
     (
         "thesis-fig4.17",

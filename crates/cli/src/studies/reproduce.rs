@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use study::curves::{self, Curves, DrawnFigure};
 use study::{
     Cell, CoverageCell, EpsilonStep, RegretCell, Results, ShownTable, Study, StudyKind, TABLES, cells, coverage_cells,
-    differing, file_name, not_for, regret_cells, remarks, write_whole, written,
+    differing, file_name, not_for, regret_cells, remarks, traced, write_whole, written,
 };
 
 /// Runs a table into its directory and shows it beside the paper's.
@@ -33,7 +33,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&study.name));
     judges(&study)?;
-    let mut shown = ShownCells::default();
+    let (mut shown, mut runs) = (ShownCells::default(), Vec::new());
     let (mut cpu_seconds, mut links, mut at_sites) = (0.0, Vec::new(), String::new());
     let (mut theorems, mut courses, mut curves) = (Vec::new(), None, Vec::new());
     for (column, loaded) in study.load_columns(&terminal::folders(Path::new(name)))? {
@@ -41,6 +41,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
         let results = simulated(loaded, &out.join(&folder), json)?;
         cpu_seconds += results.methods.iter().map(|m| m.cpu_seconds).sum::<f64>();
         shown.add(&study, &column, &results);
+        runs.extend(traced(&column, &results));
         at_sites += &at_sites::table(&column, &results);
         theorems.extend(remarks(&results));
         courses = report::errors_along_the_way(&results);
@@ -59,6 +60,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
         cells: &shown.scores,
         coverage: &shown.covered,
         figures: &study.figures,
+        charts: (&study.charts, &runs),
         courses,
         curves: &curves,
         theorems: &theorems,
@@ -72,8 +74,16 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
         });
         return Ok(format!("{object}\n"));
     }
-    let theorems: String = theorems.iter().chain(&differing(&shown.scores)).map(|line| format!("{line}
-")).collect();
+    let theorems: String = theorems
+        .iter()
+        .chain(&differing(&shown.scores))
+        .map(|line| {
+            format!(
+                "{line}
+"
+            )
+        })
+        .collect();
     let shown = shown.table(terminal::width());
     Ok(format!("{shown}\n{theorems}{at_sites}cpu seconds {cpu_seconds:.1}\nreport      {}\n", page.display()))
 }

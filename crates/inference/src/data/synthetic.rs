@@ -39,10 +39,15 @@ pub struct Drawn {
 impl SyntheticLinear {
     /// Draws everything, θ and s included, from the seed. A simulated site without rows is refused: nobody meant it.
     pub fn draw(&self, seed: u64) -> Result<Drawn, DataError> {
+        self.draw_at(seed, None)
+    }
+
+    /// The same where every coordinate of θ is a stated number, if there is one.
+    pub fn draw_at(&self, seed: u64, effect: Option<f64>) -> Result<Drawn, DataError> {
         let mut rng = generator(seed);
         let mut effects = vec![0.0; self.inputs];
         standard_normals(&mut rng, &mut effects);
-        effects.iter_mut().for_each(|e| *e *= self.effect_variance.sqrt());
+        effects.iter_mut().for_each(|e| *e = effect.unwrap_or(*e * self.effect_variance.sqrt()));
         let (least, most) = self.noise_deviation;
         let deviation = least + (most - least) * (rng.next_u64() >> 11) as f64 / 9_007_199_254_740_992.0;
         let federation =

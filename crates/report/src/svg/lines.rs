@@ -30,6 +30,8 @@ pub struct Series {
     pub band: Vec<(f64, f64, f64)>,
     /// The band is not shaded, but drawn as an upright bar at each of its places.
     pub bars: bool,
+    /// No line joins the points, and each carries its shape.
+    pub dots: bool,
     /// Colour, dashes, shape.
     pub mark: Mark,
     /// Class of its group in a page, by which the page may hide it; empty for none.
@@ -39,7 +41,12 @@ pub struct Series {
 impl Series {
     /// A line without a band.
     pub fn line(name: impl Into<String>, points: Vec<(f64, f64)>, mark: Mark) -> Self {
-        Self { name: name.into(), points, band: Vec::new(), bars: false, mark, class: String::new() }
+        Self { name: name.into(), points, band: Vec::new(), bars: false, dots: false, mark, class: String::new() }
+    }
+
+    /// Points that no line joins, in any order.
+    pub fn dots(name: impl Into<String>, points: Vec<(f64, f64)>, mark: Mark) -> Self {
+        Self { dots: true, ..Self::line(name, points, mark) }
     }
 }
 
@@ -173,6 +180,9 @@ fn drawn(series: &Series, sheet: &Sheet, x: &Ruler, y: &Ruler) -> String {
     } else if !around.is_empty() {
         let _ = writeln!(svg, "<path d=\"{}Z\" fill=\"{colour}\" fill-opacity=\"0.16\"/>", path(&around, x, y));
     }
+    if series.dots {
+        return svg + &points(series.mark, series.points.iter(), sheet, x, y) + "</g>\n";
+    }
     let _ = writeln!(svg, "<path d=\"{}\" {}/>", path(&series.points, x, y), series.mark.stroke(sheet, 2.2));
     let every = series.points.len().div_ceil(SHAPED).max(1);
     svg += &points(series.mark, series.points.iter().rev().step_by(every), sheet, x, y);
@@ -269,6 +279,17 @@ mod tests {
         };
         // One is the label of the vertical axis, and one more is in the legend.
         assert_eq!((marked(4), marked(19), marked(20)), (6, 21, 1));
+    }
+
+    #[test]
+    fn dots_are_all_marked_and_no_line_joins_them() {
+        let mut plot = plot(vec![]);
+        plot.series =
+            vec![Series::dots("d", (1..=30).map(|i| (i as f64, 1.0 + (i % 7) as f64)).collect(), Mark::of(0))];
+        let svg = plot.figure("f", "");
+        // One more is the label of the vertical axis.
+        assert_eq!(svg.matches("translate(").count(), 31, "{svg}");
+        assert!(!svg.contains("stroke-width=\"2.2\""), "{svg}");
     }
 
     #[test]

@@ -2,12 +2,14 @@
 
 mod axis;
 mod forest;
+mod heat;
 mod lines;
 mod mark;
 mod rows;
 
 pub use axis::{Axis, Scale};
 pub use forest::{Forest, ForestPoint, ForestRow};
+pub use heat::{HeatCell, HeatMap};
 pub use lines::{Plot, Series};
 pub use mark::Mark;
 pub use rows::{Bar, RowPlot, Shown, SvgInterval, SvgRow};

@@ -10,6 +10,7 @@ fn page(columns: &[&str]) -> String {
         cells: &[],
         coverage: &[],
         figures: &[],
+        charts: (&[], &[]),
         courses: None,
         curves: &curves,
         theorems: &[],

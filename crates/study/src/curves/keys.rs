@@ -111,6 +111,7 @@ const CURVES: &[Key] = &[
             "epsilon",
             "delta",
             "steps",
+            "epochs",
             "users",
             "local_epsilon",
             "gamma",
@@ -123,7 +124,7 @@ const CURVES: &[Key] = &[
         ]),
         "\"epsilon\"",
     )
-    .about("what is on the horizontal axis: ε, δ, or a number of the plans or formulas"),
+    .about("what is on the horizontal axis: ε, δ, or a number of the plans or formulas (epochs: steps times rate)"),
     Key::new(
         "values",
         ValueKind::Either(&[ValueKind::Numbers { length: 0 }, ValueKind::Table(RANGE)]),

@@ -230,7 +230,7 @@ fn of_line(
         };
         let mut mechanism = plan.clone();
         if let Some((_, number)) = along.key(&mut mechanism) {
-            *number = Some(shortest(at));
+            *number = Some(along.number(at, plan)?);
         }
         Ok(AccountingPoint { plan: planned(mechanism, grid)?, asked })
     };

@@ -1,6 +1,8 @@
 //! A figure of accounting as typed: the keys of a file with `[[curves]]`.
 
 use crate::account::MechanismAsTyped;
+use crate::digits::shortest;
+use crate::error::StudyError;
 use serde::Deserialize;
 
 /// The whole file.
@@ -44,6 +46,8 @@ pub enum Along {
     Delta,
     /// How often a mechanism is used.
     Steps,
+    /// How often a mechanism is used, in passes over the rows: steps times the rate.
+    Epochs,
     /// Users in a shuffle.
     Users,
     /// ε of each user's own answer.
@@ -129,7 +133,7 @@ impl Along {
     pub(super) fn key(self, plan: &mut MechanismAsTyped) -> Option<(&'static str, &mut Option<String>)> {
         Some(match self {
             Self::Epsilon | Self::Delta | Self::Colluders | Self::Clients => return None,
-            Self::Steps => ("steps", &mut plan.steps),
+            Self::Steps | Self::Epochs => ("steps", &mut plan.steps),
             Self::Users => ("users", &mut plan.users),
             Self::LocalEpsilon => ("local_epsilon", &mut plan.local_epsilon),
             Self::Gamma => ("gamma", &mut plan.gamma),
@@ -140,12 +144,24 @@ impl Along {
         })
     }
 
+    /// What a plan has as this number at a place of the axis; of epochs whole steps.
+    pub(super) fn number(self, at: f64, plan: &MechanismAsTyped) -> Result<String, StudyError> {
+        if self != Self::Epochs {
+            return Ok(shortest(at));
+        }
+        let rate = plan.rate.as_deref().map_or(Some(1.0), |rate| rate.parse().ok()).filter(|rate| *rate > 0.0);
+        let hint = "rate = 0.01 in the plan, or along = \"steps\"";
+        let rate: f64 = rate.ok_or_else(|| StudyError::usage("epochs are counted by the rate of a plan", hint))?;
+        Ok(shortest((at / rate).round().max(1.0)))
+    }
+
     /// What stands along the axis.
     pub fn words(self) -> &'static str {
         match self {
             Self::Epsilon => "ε",
             Self::Delta => "δ",
             Self::Steps => "steps",
+            Self::Epochs => "epochs",
             Self::Users => "users",
             Self::LocalEpsilon => "ε of a user's own answer",
             Self::Gamma => "γ",

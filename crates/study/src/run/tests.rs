@@ -72,6 +72,7 @@ impl Engine for Fake {
             epsilon: None,
             scores: scores(0.8),
             kl: None,
+            natural: None,
             mean_error: None,
             variance_error: None,
         };
@@ -84,6 +85,7 @@ impl Engine for Fake {
             cpu_seconds: 0.5,
             scores: scores(0.8 + seed as f64 / 100.0),
             kl: None,
+            parameter: None,
             sites: Vec::new(),
             curve: vec![point],
             outcome_variance: None,

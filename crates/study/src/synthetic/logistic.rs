@@ -75,7 +75,7 @@ pub(super) fn law(
         let message = "rows of a logistic law are for a logistic model with an intercept";
         return fault("model", "S011", message, "kind = \"logistic\"");
     }
-    let strays = typed.noise_deviation.is_some() || typed.at.is_some();
+    let strays = typed.noise_deviation.is_some() || typed.at.is_some() || typed.effect.is_some();
     let (Some(inputs), Some(variance), false) = (typed.inputs, typed.effect_variance, strays) else {
         let message = "rows of a logistic law have inputs and effect_variance, and neither noise_deviation nor `at`";
         return fault(at, "S011", message, KEYS);
