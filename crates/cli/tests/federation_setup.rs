@@ -86,7 +86,7 @@ fn the_guide_can_be_followed_word_by_word_through_a_second_study() {
             }
             ["posterity", "site", "list"] => assert_eq!(told.matches(" good").count(), 3, "{told}"),
             ["posterity", "predict", _] => {
-                assert!(told.starts_with("row,probability,lower,upper\n") && told.lines().count() == 4, "{told}");
+                assert!(told.starts_with("row,probability\n") && told.lines().count() == 4, "{told}");
                 predicted = true;
             }
             ["posterity", "agent", "approve"] if line.ends_with("approve --home site") => {

@@ -12,10 +12,8 @@ partition = { kind = "column", column = "hospital" }
 model = { kind = "logistic" }
 [[method]]
 name = "aware"
-algorithm = "noise-aware"
-schedule = "synchronous"
-rounds = 2
-privacy = { unit = "example", adjacency = "substitute", epsilon = 3.0, delta = 1e-4, clip = 2.5 }
+algorithm = "noise-aware-levels"
+privacy = { unit = "example", adjacency = "substitute", epsilon = 3.0, delta = 1e-4 }
 [[method]]
 name = "unaware"
 algorithm = "pvi"
@@ -42,7 +40,7 @@ fn tables_have_intervals_only_where_these_count_the_noise() {
     assert_eq!((of("aware"), of("unaware")), (11, 11));
     // Interval and probability of the sign, or why they are left out.
     let last = |line: &str| line.split(',').skip(7).map(|cell| !cell.is_empty()).collect::<Vec<_>>();
-    let [mut aware, mut unaware] = ["aware,", "unaware,disease,1,age,per 10,odds ratio,"]
+    let [mut aware, mut unaware] = ["aware,", "unaware,disease,1,age,per 10 years,odds ratio,"]
         .map(|start| effects.lines().filter(move |line| line.starts_with(start)).map(last).peekable());
     assert!(aware.peek().is_some() && aware.all(|cells| cells == [true, true, true, false]), "{effects}");
     assert!(unaware.peek().is_some() && unaware.all(|cells| cells == [false, false, false, true]), "{effects}");

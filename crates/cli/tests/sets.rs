@@ -91,7 +91,7 @@ fn every_column_is_run_on_its_own_rows() {
     }
     let text = room.told(&["reproduce", "study.toml", "--out", "out"]);
     let spaced = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(spaced.contains("MAE median 25 % 75 % paper coverage ε messages"), "{text}");
+    assert!(spaced.contains("MAE median 25 % 75 % paper coverage rank corr. ε messages"), "{text}");
     assert!(text.lines().any(|line| line.starts_with("non-private") && line.contains(" 1.0000 ")), "{text}");
     assert!(!text.contains("KL") && !text.contains("accuracy"), "{text}");
     let page = std::fs::read_to_string(room.0.join("out/index.html")).unwrap();
