@@ -97,7 +97,7 @@ fn largest(numbers: impl Iterator<Item = f64>) -> Option<(usize, f64)> {
 /// W002: a served mean that moved so far in the last round that its interval says too much.
 ///
 /// Where no interval is shown there is nothing to correct, and the move says little: with the default settings it is .1 to .4 of a
-/// standard deviation on the heart data (118 of 120 runs over a tenth), .3 to 1.8 on Adult and wine, and with two to five rounds .1
+/// standard deviation on the heart data (117 of 120 runs over a tenth), .3 to 1.8 on Adult and wine, and with two to five rounds .1
 /// to 1.3. Noise moves the mean, however long the run.
 fn still_moving(served: &ServedPosterior<'_>) -> Option<Warning> {
     let most_allowed = match served.intervals {
