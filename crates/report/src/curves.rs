@@ -204,7 +204,7 @@ pub fn alone(results: &Results) -> Option<(String, String)> {
 /// The leading scores of one column against messages, for a page that shows several columns with one legend.
 #[derive(Debug, Clone)]
 pub struct ColumnCurves {
-    /// The column.
+    /// The column of the table that these curves belong to.
     pub(crate) column: String,
     /// Rules of the legend.
     pub(crate) toggles: String,

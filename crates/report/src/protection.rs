@@ -9,9 +9,9 @@ pub(crate) struct Protection<'a> {
     pub(crate) unit: &'a str,
     /// `substitute` or `add-remove`.
     pub(crate) adjacency: &'a str,
-    /// ε.
+    /// The ε that is promised to each unit.
     pub(crate) epsilon: f64,
-    /// δ.
+    /// The δ that is promised with it.
     pub(crate) delta: f64,
     /// What the rows of a client are: "the table as a whole", "all rows of a site".
     pub(crate) client: &'a str,

@@ -86,7 +86,7 @@ pub struct RunChart {
 pub struct Traced {
     /// The method.
     pub method: String,
-    /// The column.
+    /// The column of the table whose runs are drawn.
     pub column: String,
     /// One for each seed.
     pub curves: Vec<Curve>,

@@ -8,11 +8,11 @@ use serde::Serialize;
 /// One ε of a method in one column.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EpsilonStep {
-    /// The data.
+    /// The column of the table: which data and sites.
     pub column: String,
     /// The method, without its ε.
     pub method: String,
-    /// ε.
+    /// The ε whose gain over the one before it is told.
     pub epsilon: f64,
     /// Mean held-out log-likelihood.
     pub score: f64,

@@ -100,7 +100,7 @@ pub struct Study {
     pub figures: Vec<Figure>,
     /// Grids of settings by hand, beside which derived ones are judged.
     pub regrets: Vec<Regret>,
-    /// What `reproduce` shows.
+    /// Which table `reproduce` prints: scores, or steps between values of ε.
     pub table: ShownTable,
     /// Figures of other kinds than lines.
     pub charts: Vec<Chart>,

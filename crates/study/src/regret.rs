@@ -197,7 +197,7 @@ fn regret(named: &Named, names: &[Named], choose: usize) -> Regret {
 /// What derived settings lose in one column.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RegretCell {
-    /// The data.
+    /// The column of the table: which data and sites.
     pub column: String,
     /// The method that leaves its settings out.
     pub method: String,

@@ -115,7 +115,7 @@ pub(crate) struct StudyTableAsTyped {
     /// Whether sites alone and all rows in one place are fitted beside the methods.
     #[serde(default = "yes")]
     pub(crate) baselines: bool,
-    /// What `reproduce` shows.
+    /// Which table `reproduce` prints: scores, or steps between values of ε.
     #[serde(default)]
     pub(crate) table: ShownTable,
 }

@@ -96,7 +96,7 @@ impl Formula {
         }
     }
 
-    /// What stands upwards.
+    /// Label of the vertical axis for this formula.
     pub(super) fn upwards(&self) -> &'static str {
         match self {
             Self::Collusion { .. } => "variance / curator's",

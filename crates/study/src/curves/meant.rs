@@ -239,7 +239,7 @@ fn of_line(
 }
 
 impl AccountingLine {
-    /// What stands upwards.
+    /// Label of the vertical axis, given what is along the horizontal one.
     pub(super) fn upwards(&self, along: Along) -> &'static str {
         match (&self.source, along) {
             (LineSource::Formula(formula), _) => formula.upwards(),

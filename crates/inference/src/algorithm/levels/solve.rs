@@ -225,9 +225,9 @@ impl<'a> ObservedLevel<'a> {
 
 /// What all levels together say of t near one point.
 struct Statistic {
-    /// t̄.
+    /// t̄: the mean over levels of u_k + G(θ_k), weighted by 1/n'_k.
     mean: Vec<f64>,
-    /// ν.
+    /// ν: its variance, coordinate by coordinate.
     variance: Vec<f64>,
     /// 1 + γ.
     growth: Vec<f64>,
@@ -237,7 +237,7 @@ struct Statistic {
 
 /// Weighted sums over the levels of one coordinate: g = G(θ_k) − G(θ), and what the level says of t.
 struct CoordinateLine {
-    /// Σ 1/n'_k.
+    /// Σ 1/n'_k, the precision of all levels together.
     weight: f64,
     /// Means of g and of u_k + G(θ_k).
     means: [f64; 2],
