@@ -13,7 +13,8 @@ pub fn html(name: &str, drawn: &[DrawnFigure]) -> String {
         format!("<header>\n<p class=\"kind\">Figure of accounting</p>\n<h1>{}</h1>\n</header>\n", escape(name));
     let figures: String = drawn.iter().enumerate().map(|(index, drawn)| plotted(index, drawn)).collect();
     let words = note(
-        "Lines are certified upper bounds. Gap: how far the certified lower bound is below, at most, as a share; where an \
+        "Lines are certified upper bounds, but for those of accountants that are kept for published numbers: they show what was \
+         published. Gap: how far the certified lower bound is below, at most, as a share; where an \
          accountant proves upper bounds only, the table says so. A line ends where its accountant certifies nothing.",
     );
     body += &section("figures", "Figures", &format!("<div class=\"figures\">\n{figures}</div>\n{words}"));

@@ -29,9 +29,9 @@ pub(super) fn read(
             continue;
         }
         let path = format!("column.{at}");
-        if typed.data.is_some() && typed.has_parts_of_data() {
+        if typed.has_parts_of_data() {
             let message = "source, split, rows_per_client and synthetic are parts of the column's `data`".to_owned();
-            return Err(source.fault(&format!("{path}.data"), "S011", message, "write them in `data`").into());
+            return Err(source.fault(&path, "S011", message, "write them in `data`").into());
         }
         let mut one = table.clone();
         OF_THE_WHOLE.iter().for_each(|name| drop(one.remove(*name)));
@@ -96,6 +96,7 @@ mod tests {
             ("'softmax'", "'linear'", ""),
             ("data = { source = 'digits' }", "data = { source = 'digits', spilt = { test = 0.2 } }", "spilt"),
             ("data = { source = 'wine' }", "source = 'wine'\ndata = { source = 'wine' }", "parts of the column's"),
+            ("data = { source = 'wine' }", "source = 'wine'", "parts of the column's"),
         ] {
             let read = Study::read("all.toml", &TABLE.replace(from, to));
             if words.is_empty() {
