@@ -3,6 +3,7 @@
 use super::charts::charts;
 use super::curves::ColumnCurves;
 use super::figures::figures;
+use super::measured::MeasuredTable;
 use super::numbers::{divergence, error};
 use super::page;
 use super::promise::listed;
@@ -10,7 +11,7 @@ use super::summary::sentence;
 use crate::svg::escape;
 use inference::score::{Middle, Prominence, Score};
 use std::path::PathBuf;
-use study::{Cell, Chart, CoverageCell, CoverageShare, DIVERGENCE, Figure, Traced, coverage_count, differing};
+use study::{Cell, Chart, DIVERGENCE, Figure, Traced, differing};
 
 /// Numbers of draws that have a table each, where there are any, before the scores on held-out rows.
 const DRAWN: [(&str, &str); 4] = [
@@ -26,8 +27,8 @@ pub struct Beside<'a> {
     pub name: &'a str,
     /// Its numbers.
     pub cells: &'a [Cell],
-    /// Coverage of coefficients, where these are known.
-    pub coverage: &'a [CoverageCell],
+    /// What was measured beside scores.
+    pub measured: &'a [MeasuredTable],
     /// Which of them are drawn.
     pub figures: &'a [Figure],
     /// Figures of other kinds, and the single runs that they show.
@@ -55,7 +56,7 @@ pub fn beside(shown: &Beside<'_>) -> String {
     if !drawn.is_empty() || !courses.is_empty() {
         body += &format!("<section><h2>Figures</h2>{courses}{drawn}</section>");
     }
-    body += &coverage(shown.coverage);
+    shown.measured.iter().for_each(|table| body += &table.html());
     body += &curves(shown.curves);
     body += &format!("<section><h2>{heading}</h2>");
     let held_out = scores(cells);
@@ -105,34 +106,6 @@ fn curves(columns: &[ColumnCurves]) -> String {
     }
     let bands = if first.bands { " Bands: mean ± standard deviation over seeds." } else { "" };
     html += &format!("<p>Horizontal lines show the final score of methods without a curve.{bands}</p></section>");
-    html
-}
-
-/// Coverage of coefficients, a line for each cell; nothing where they are not known.
-fn coverage(cells: &[CoverageCell]) -> String {
-    if cells.is_empty() {
-        return String::new();
-    }
-    let share = |share: CoverageShare| {
-        let error = share.error.map_or_else(String::new, |error| format!(" ± {:.1}", 100.0 * error));
-        format!("<td class=\"n\">{:.1}{error}</td>", 100.0 * share.mean)
-    };
-    let mut html = String::from(
-        "<section><h2>Coverage of coefficients</h2><div class=\"wide\"><table><thead><tr><th>data</th><th>method</th><th>50 %</th>\
-         <th>80 %</th><th>90 %</th><th>95 %</th><th>non-private, 90 %</th><th>error, times non-private</th><th>replicates</th></tr></thead>\
-         <tbody>",
-    );
-    for cell in cells {
-        html += &format!("<tr><th>{}</th><td>{}</td>", escape(&cell.column), escape(&cell.method));
-        cell.covered.iter().for_each(|covered| html += &share(*covered));
-        html += &share(cell.non_private);
-        html += &format!("<td class=\"n\">{:.2}</td><td class=\"n\">{}</td></tr>", cell.error_ratio, cell.replicates);
-    }
-    html += &format!(
-        "</tbody></table></div><p>The coefficients that labels were drawn with are known. A cell shows the share of them, in per cent, inside \
-         the marginal intervals of each nominal level, with the standard error over replicates. {}</p></section>",
-        coverage_count(cells)
-    );
     html
 }
 

@@ -1,11 +1,8 @@
 //! The commands around studies: `check`, `plan`, `run`, `sample`, `predict` and `reproduce`.
 
 mod at_sites;
-mod coverage;
-mod epsilon_steps;
 mod predict;
 mod progress;
-mod regret;
 mod reproduce;
 mod sample;
 mod table;

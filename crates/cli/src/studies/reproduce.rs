@@ -1,11 +1,11 @@
 //! `posterity reproduce`: a published table run again, cell by cell, beside the paper's numbers.
 
 use super::table::table;
-use super::{at_sites, coverage, epsilon_steps, regret, simulated};
+use super::{at_sites, simulated};
 use crate::arguments::ReproduceArguments;
 use crate::failure::Failure;
 use crate::terminal;
-use report::Beside;
+use report::{Beside, MeasuredTable};
 use std::path::{Path, PathBuf};
 use study::curves::{self, Curves, DrawnFigure};
 use study::{
@@ -58,7 +58,7 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
     let html = report::beside(&Beside {
         name: &study.name,
         cells: &shown.scores,
-        coverage: &shown.covered,
+        measured: &shown.measured(),
         figures: &study.figures,
         charts: (&study.charts, &runs),
         courses,
@@ -74,18 +74,9 @@ pub(crate) fn text(arguments: &ReproduceArguments, json: bool) -> Result<String,
         });
         return Ok(format!("{object}\n"));
     }
-    let theorems: String = theorems
-        .iter()
-        .chain(&differing(&shown.scores))
-        .map(|line| {
-            format!(
-                "{line}
-"
-            )
-        })
-        .collect();
+    let lines = theorems.iter().chain(&differing(&shown.scores)).map(|line| format!("{line}\n")).collect::<String>();
     let shown = shown.table(terminal::width());
-    Ok(format!("{shown}\n{theorems}{at_sites}cpu seconds {cpu_seconds:.1}\nreport      {}\n", page.display()))
+    Ok(format!("{shown}\n{lines}{at_sites}cpu seconds {cpu_seconds:.1}\nreport      {}\n", page.display()))
 }
 
 /// What the columns of a table have so far, told in every way.
@@ -108,15 +99,19 @@ impl ShownCells {
         }
     }
 
+    /// What was measured beside scores.
+    fn measured(&self) -> Vec<MeasuredTable> {
+        let tables = [
+            MeasuredTable::regret(&self.regrets),
+            MeasuredTable::epsilon_steps(&self.steps),
+            MeasuredTable::coverage(&self.covered),
+        ];
+        tables.into_iter().flatten().collect()
+    }
+
     /// What the study asks: regret or steps, if it does; where coefficients are known, whether intervals hold them; else scores.
     fn table(&self, width: Option<usize>) -> String {
-        if !self.regrets.is_empty() {
-            return regret::table(&self.regrets, width);
-        }
-        if !self.steps.is_empty() {
-            return epsilon_steps::table(&self.steps, width);
-        }
-        if self.covered.is_empty() { table(&self.scores, width) } else { coverage::table(&self.covered, width) }
+        self.measured().into_iter().next().map_or_else(|| table(&self.scores, width), |measured| measured.text(width))
     }
 }
 
