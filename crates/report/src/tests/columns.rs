@@ -73,8 +73,9 @@ fn what_was_measured_beside_scores_stands_on_the_page_as_on_the_terminal() {
         chosen_afterwards: 0.03,
         least_over_constant: Some(-0.01),
     };
-    let tables =
-        || [MeasuredTable::epsilon_steps(&steps), MeasuredTable::regret(&[regret.clone()])].map(Option::unwrap);
+    let tables = || {
+        [MeasuredTable::epsilon_steps(&steps), MeasuredTable::regret(std::slice::from_ref(&regret))].map(Option::unwrap)
+    };
     let html = page_with(&[], &tables());
     well_formed(&html);
     for words in ["heart &lt;alone&gt;; default", "<td class=\"n\">-0.0300 ± 0.0010</td>", "What every ε gains"] {
