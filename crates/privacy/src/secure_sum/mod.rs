@@ -32,4 +32,4 @@ pub use mask::Seed;
 pub use message::{Body, Message, SumEffect, SumParty, WordVector};
 pub use node::{Node, node_noise};
 pub use opener::Opener;
-pub use record::{NodeProgress, NodeRecord, Partial};
+pub use record::{NodeProgress, NodeRecord, Partial, Renunciation};

@@ -6,28 +6,90 @@
 use super::assembly::digest_of;
 use super::mask::{Mask, Masks, Nonce, Seed};
 use super::message::{Body, Message, SumEffect, SumParty, WordVector};
-use super::record::{NodeProgress, NodeRecord, Partial};
+use super::record::{NodeProgress, NodeRecord, Partial, Renunciation};
 use super::{Assembly, ClientSet, SumError, SumNoise, SumSession};
 use crate::gate::CalibratedNoise;
 use crate::noise::{Digest, NoiseContext, NoiseSource};
 use crate::{PrivacyError, Trust};
+use std::collections::BTreeMap;
 use zeroize::Zeroizing;
 
 /// One of the K nodes, in one session.
 ///
-/// Memory: one word for each coordinate, 16 bytes for each client, and 8 for each whose vector it gets.
+/// Memory: one word for each coordinate, 16 bytes for each client, and the vectors that it gets, until the set of clients is fixed:
+/// 256 MB at most. Where they would be more it adds them up as they come, and keeps 8 bytes for each.
 pub struct Node {
     assembly: Assembly,
     session: SumSession,
+    /// Digest of the question that the sum is about.
+    question: Digest,
     number: u32,
-    /// The node's noise, and the vectors that came: shares are added to it as they come.
+    /// The node's noise, and what was added to it.
     total: WordVector,
     seeds: Vec<Seed>,
-    fingerprints: Vec<u64>,
+    vectors: ReceivedVectors,
     held: ClientSet,
     heard: Vec<Option<ClientSet>>,
     confirmed: Vec<Option<Digest>>,
     phase: NodePhase,
+}
+
+/// Most bytes of vectors that a node keeps apart.
+const MOST_APART: u64 = 256 << 20;
+
+/// The vectors that a node was sent.
+pub(super) enum ReceivedVectors {
+    /// Each by itself until the set is fixed: a client whose other shares are not at all nodes is left out, and nobody else is.
+    Apart(BTreeMap<u64, WordVector>),
+    /// In the total already, and known by a fingerprint: they are too many to be kept. A client of which a seed is missing then
+    /// ends the attempt.
+    Added(BTreeMap<u64, u64>),
+}
+
+impl ReceivedVectors {
+    /// None yet, of a sum on these terms: all nodes keep them in the same way.
+    fn none(assembly: &Assembly) -> Self {
+        let most = assembly.cohort().clients().div_ceil(u64::from(assembly.nodes()));
+        let bytes = most.saturating_mul(8).saturating_mul(assembly.shape().dimension() as u64);
+        if bytes <= MOST_APART { Self::Apart(BTreeMap::new()) } else { Self::added() }
+    }
+
+    /// None yet, and each is added as it comes.
+    pub(super) fn added() -> Self {
+        Self::Added(BTreeMap::new())
+    }
+
+    /// Whether this is the vector that came from the client.
+    fn knows(&self, client: u64, words: &WordVector) -> bool {
+        match self {
+            Self::Apart(vectors) => vectors.get(&client) == Some(words),
+            Self::Added(fingerprints) => fingerprints.get(&client) == Some(&words.fingerprint()),
+        }
+    }
+
+    /// Takes a client's vector, and adds it to the total unless it is kept apart.
+    fn take(&mut self, client: u64, words: WordVector, total: &mut WordVector) {
+        match self {
+            Self::Apart(vectors) => drop(vectors.insert(client, words)),
+            Self::Added(fingerprints) => {
+                fingerprints.insert(client, words.fingerprint());
+                total.add(&words);
+            }
+        }
+    }
+
+    /// Adds the vectors of a set that are not in the total yet. All are wiped.
+    fn settle(&mut self, set: &ClientSet, total: &mut WordVector) {
+        if let Self::Apart(vectors) = self {
+            let taken = std::mem::take(vectors).into_iter().filter(|(client, _)| set.contains(*client));
+            taken.for_each(|(_, words)| total.add(&words));
+        }
+    }
+
+    /// Forgets all of them.
+    fn wipe(&mut self) {
+        *self = Self::added();
+    }
 }
 
 /// How far a node has come. It only moves down this list, and `Failed` is final.
@@ -67,9 +129,10 @@ impl Node {
     ///
     /// - No record, or one of an earlier session: noise is drawn, and the start is to be kept before anything is taken.
     /// - Started in this session: what it held is gone, the attempt fails ([`SumError::Lost`]); noise is not drawn again.
+    /// - Renounced in this session: it stays so ([`SumError::Renounced`]).
     /// - Prepared or published in this session: it goes on with the very bytes that were kept.
-    /// - Published for this round in another attempt ([`SumError::Published`]), or at a later session already
-    ///   ([`SumError::Past`]): refused.
+    /// - Published for this round in another attempt ([`SumError::Published`]), at a later session already ([`SumError::Past`]), or
+    ///   in this round with another question than that of the context ([`SumError::OtherQuestion`]): refused.
     ///
     /// There is one machine of a node at a time: the one of an earlier attempt is dropped before another is started, and a record
     /// that is older than the one kept is not kept ([`NodeRecord::replace`]).
@@ -86,30 +149,40 @@ impl Node {
             Err(misdirected("a start or a record", number, assembly.nodes()))?;
         }
         if let Some(record) = last
-            && let Some(kept) = resumable(record, session)?
+            && let Some(kept) = resumable(record, session, &context.query)?
         {
             record.held.check(assembly.cohort().clients())?;
-            let mut node = Self { phase: kept, ..Self::fresh(assembly, session, number, &[]) }.with_own_confirmation();
+            let fresh = Self::fresh(assembly, session, number, context.query, &[], ReceivedVectors::added());
+            let mut node = Self { phase: kept, ..fresh }.with_own_confirmation();
             node.heard[number as usize] = Some(record.held.clone());
             let effects = node.unconfirmed();
             return Ok((node, effects));
         }
         let noise = Zeroizing::new(node_noise(assembly, session, number, source, context)?);
-        let node = Self::fresh(assembly, session, number, &noise);
+        let vectors = ReceivedVectors::none(assembly);
+        let node = Self::fresh(assembly, session, number, context.query, &noise, vectors);
         let effects = vec![node.persist(NodeProgress::Started)];
         Ok((node, effects))
     }
 
     /// A node that has drawn its noise and holds nothing else.
-    pub(super) fn fresh(assembly: &Assembly, session: &SumSession, number: u32, noise: &[i64]) -> Self {
+    pub(super) fn fresh(
+        assembly: &Assembly,
+        session: &SumSession,
+        number: u32,
+        question: Digest,
+        noise: &[i64],
+        vectors: ReceivedVectors,
+    ) -> Self {
         let (clients, nodes) = (assembly.cohort().clients(), assembly.nodes() as usize);
         Self {
             assembly: assembly.clone(),
             session: *session,
+            question,
             number,
             total: WordVector::new(noise.iter().map(|&n| n as u64).collect()),
             seeds: Vec::new(),
-            fingerprints: Vec::new(),
+            vectors,
             held: ClientSet::none(clients),
             heard: vec![None; nodes],
             confirmed: vec![None; nodes],
@@ -130,7 +203,7 @@ impl Node {
         }
         match message.body {
             Body::Seed { client, node, seed } => self.take_seed(client, node, seed),
-            Body::Vector { client, words } => self.take_vector(client, &words),
+            Body::Vector { client, words } => self.take_vector(client, words),
             Body::Close => self.close(),
             Body::Holdings { node, held } => self.hear(node, held),
             Body::Confirmation { node, digest } => self.take_confirmation(node, digest),
@@ -162,6 +235,17 @@ impl Node {
             NodePhase::Comparing | NodePhase::Failed(_) => {}
         }
         effects
+    }
+
+    /// What is to be kept before anybody is told that this node will not publish in this attempt; none while it may.
+    ///
+    /// Without this record a node that went down after it had prepared its part would take the attempt up again, and publish in one
+    /// that it has said to be over.
+    pub fn renounced(&self) -> Option<SumEffect> {
+        match &self.phase {
+            NodePhase::Failed(error) => Some(self.persist(NodeProgress::Renounced(Renunciation::of(error)))),
+            _ => None,
+        }
     }
 
     /// Why nothing is published yet, or never will be; none if it is.
@@ -200,24 +284,18 @@ impl Node {
         Ok(vec![self.holding(client)])
     }
 
-    /// Adds a vector to the total, once. Which one it was is remembered by a fingerprint.
-    fn take_vector(&mut self, client: u64, words: &WordVector) -> Result<Vec<SumEffect>, SumError> {
+    /// Holds a vector, once. The same one again is confirmed again; another one is a conflict.
+    fn take_vector(&mut self, client: u64, words: WordVector) -> Result<Vec<SumEffect>, SumError> {
         self.check_client("a vector", client, self.number, self.assembly.vector_node(client) == self.number)?;
         words.check("a vector", self.assembly.shape().dimension())?;
-        let place = (client / u64::from(self.assembly.nodes())) as usize;
-        if self.held.contains(client) {
-            if self.fingerprints.get(place).is_some_and(|known| *known != words.fingerprint()) {
-                return Err(SumError::Conflict { what: "vector", from: SumParty::Client(client) });
-            }
-        } else {
+        if !self.held.contains(client) {
             self.check_open("vector", client)?;
-            if self.fingerprints.is_empty() {
-                let most = self.assembly.cohort().clients().div_ceil(u64::from(self.assembly.nodes()));
-                self.fingerprints = vec![0; most as usize];
-            }
-            self.fingerprints[place] = words.fingerprint();
-            self.total.add(words);
+            self.vectors.take(client, words, &mut self.total);
             self.held.insert(client);
+        } else if matches!(self.phase, NodePhase::Gathering | NodePhase::Comparing)
+            && !self.vectors.knows(client, &words)
+        {
+            return Err(SumError::Conflict { what: "vector", from: SumParty::Client(client) });
         }
         Ok(vec![self.holding(client)])
     }
@@ -273,7 +351,8 @@ impl Node {
         let Some(lists) = self.heard.iter().cloned().collect::<Option<Vec<ClientSet>>>() else {
             return Ok(Vec::new());
         };
-        let set = match common_set(&self.assembly, &lists) {
+        let apart = matches!(self.vectors, ReceivedVectors::Apart(_));
+        let set = match common_set(&self.assembly, &lists, apart) {
             Ok(set) => set,
             Err(error) => return self.fail(error),
         };
@@ -307,9 +386,10 @@ impl Node {
         ])
     }
 
-    /// The total and the masks of the set's clients. Seeds are expanded here, one after the other, and then wiped.
+    /// The total with the vectors and the masks of the set's clients. Seeds are expanded here, one after the other, and then wiped.
     fn add_masks(&mut self, set: &ClientSet) -> WordVector {
         let mut total = std::mem::take(&mut self.total);
+        self.vectors.settle(set, &mut total);
         let seeds = std::mem::take(&mut self.seeds);
         let seeded = set.iter().filter(|client| self.assembly.vector_node(*client) != self.number);
         let masks = seeded.map(|client| Mask { client, node: self.number, seed: &seeds[client as usize] });
@@ -320,6 +400,7 @@ impl Node {
     /// The attempt is over for this node; shares are wiped.
     fn fail(&mut self, error: SumError) -> Result<Vec<SumEffect>, SumError> {
         (self.total, self.seeds) = (WordVector::default(), Vec::new());
+        self.vectors.wipe();
         self.phase = NodePhase::Failed(error.clone());
         Err(error)
     }
@@ -390,15 +471,22 @@ impl Node {
     fn persist(&self, progress: NodeProgress) -> SumEffect {
         let held = self.heard.get(self.number as usize).cloned().flatten();
         let held = held.unwrap_or_else(|| ClientSet::none(self.assembly.cohort().clients()));
-        SumEffect::Persist(NodeRecord { session: self.session, node: self.number, progress, held })
+        SumEffect::Persist(NodeRecord {
+            session: self.session,
+            question: self.question,
+            node: self.number,
+            progress,
+            held,
+        })
     }
 }
 
-/// The clients whose shares are at all nodes: at least N − T_d, and with them everyone whose vector is in a total.
-fn common_set(assembly: &Assembly, lists: &[ClientSet]) -> Result<ClientSet, SumError> {
+/// The clients whose shares are at all nodes: at least N − T_d; and, where vectors are not kept apart, with them everyone whose vector
+/// is in a total.
+fn common_set(assembly: &Assembly, lists: &[ClientSet], apart: bool) -> Result<ClientSet, SumError> {
     let mut set = lists[0].clone();
     lists.iter().for_each(|list| set.keep_common(list));
-    for (vector_node, list) in (0_u32..).zip(lists) {
+    for (vector_node, list) in (0_u32..).zip(lists).filter(|_| !apart) {
         let mut added = list.iter().filter(|client| assembly.vector_node(*client) == vector_node);
         if let Some(client) = added.find(|client| !set.contains(*client)) {
             let node = lists.iter().position(|list| !list.contains(client)).unwrap_or_default();
@@ -413,8 +501,10 @@ fn common_set(assembly: &Assembly, lists: &[ClientSet]) -> Result<ClientSet, Sum
 }
 
 /// What a node goes on with after a restart: none if the session is new to it.
-fn resumable(record: &NodeRecord, session: &SumSession) -> Result<Option<NodePhase>, SumError> {
-    if record.is_before(session)? {
+fn resumable(record: &NodeRecord, session: &SumSession, question: &Digest) -> Result<Option<NodePhase>, SumError> {
+    let later = record.is_before(session)?;
+    record.check_question(session.round, question)?;
+    if later {
         return Ok(None);
     }
     match &record.progress {
@@ -423,6 +513,7 @@ fn resumable(record: &NodeRecord, session: &SumSession) -> Result<Option<NodePha
         }
         NodeProgress::Prepared(partial) => Ok(Some(NodePhase::Prepared(partial.clone()))),
         NodeProgress::Published(partial) => Ok(Some(NodePhase::Published(partial.clone()))),
+        NodeProgress::Renounced(why) => Err(record.renounced(*why)),
     }
 }
 
