@@ -6,7 +6,7 @@
 use super::contributor::{Contributor, check_contribution};
 use super::mask::Nonce;
 use super::message::{Body, Message, SumEffect, SumParty};
-use super::node::ReceivedVectors;
+use super::received::ReceivedVectors;
 use super::{Assembly, ClientSet, Node, Opener, SumError, SumNoise, SumSession, node_noise};
 use crate::gate::sensitivity_units;
 use crate::noise::{Digest, NoiseContext, NoiseSource, NoiseStream};

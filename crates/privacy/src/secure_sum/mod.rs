@@ -21,6 +21,7 @@ mod mask;
 mod message;
 mod node;
 mod opener;
+mod received;
 mod record;
 
 pub use assembly::{Assembly, SumNoise, SumSession};
