@@ -87,6 +87,7 @@ mod build;
 pub mod chain;
 mod client;
 pub mod comparison;
+mod conjugate;
 mod data;
 pub mod describe;
 mod draws;
@@ -129,6 +130,7 @@ pub mod warning;
 
 pub use build::{Built, build};
 pub use client::{Client, SimulationContext, Summing};
+pub use conjugate::{ConjugateFamily, ExactMarginal, NoisyTotals, QUANTILE_LEVELS, Quantiles, RowStatistics};
 pub use data::{
     Column, Dealt, Design, Drawn, DrawnLogistic, Encoded, Federation, InputLayout, Kind, Missing, NUMBER_BOUNDS,
     Numeric, Only, Outcome, OutcomeKind, Partition, PersonKey, RecordId, Row, RowKeys, RowLaw, RowReading, Rows,

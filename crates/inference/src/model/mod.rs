@@ -46,7 +46,7 @@ pub(crate) mod logistic;
 pub(crate) mod mixture;
 pub(crate) mod network;
 mod pass;
-mod quadrature;
+pub(crate) mod quadrature;
 mod settings;
 mod shift;
 mod sigmoid;

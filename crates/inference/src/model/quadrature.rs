@@ -22,7 +22,7 @@ const LOOKS: usize = 12;
 const AGREE: f64 = 1e-6;
 
 /// A box, from its lower to its upper corner.
-pub(super) type Box2 = [[f64; 2]; 2];
+pub(crate) type Box2 = [[f64; 2]; 2];
 
 /// Moments of the density exp(`log_density`), which is negligible outside the box.
 ///
@@ -32,23 +32,38 @@ pub(super) type Box2 = [[f64; 2]; 2];
 pub(super) fn moments(
     log_density: impl FnMut([f64; 2]) -> f64,
     mut roughly: impl FnMut([f64; 2]) -> f64,
-    mut within: Box2,
+    within: Box2,
 ) -> Option<Exact> {
+    let closer = counting(&mut roughly, within);
+    QuadratureGrid::of(log_density, closer).agreed_moments()
+}
+
+/// Points of such a grid with their weights, which add up to 1, of all that counts; none where the grid and every other point of it
+/// disagree.
+pub(crate) fn nodes(mut log_density: impl FnMut([f64; 2]) -> f64, within: Box2) -> Option<Vec<([f64; 2], f64)>> {
+    let closer = counting(&mut log_density, within);
+    let grid = QuadratureGrid::of(log_density, closer);
+    grid.agreed_moments()?;
+    let counts = grid.logs.iter().enumerate().filter(|(_, log)| **log > -COUNTS);
+    let point = |(place, log): (usize, &f64)| {
+        (at(&grid.within, [place / (STEPS + 1), place % (STEPS + 1)]), libm::exp(*log))
+    };
+    let mut points: Vec<([f64; 2], f64)> = counts.map(point).collect();
+    let whole: f64 = points.iter().map(|(_, weight)| weight).sum();
+    points.iter_mut().for_each(|(_, weight)| *weight /= whole);
+    Some(points)
+}
+
+/// The box drawn closer around what counts.
+fn counting(mut log_density: impl FnMut([f64; 2]) -> f64, mut within: Box2) -> Box2 {
     for _ in 0..LOOKS {
-        let closer = QuadratureGrid::of(&mut roughly, within).counting();
+        let closer = QuadratureGrid::of(&mut log_density, within).counting();
         if closer == within {
             break;
         }
         within = closer;
     }
-    let grid = QuadratureGrid::of(log_density, within);
-    let (fine, coarse) = (grid.moments(1), grid.moments(2));
-    let agree = (0..2).all(|j| {
-        let deviation = fine.variances[j].sqrt();
-        (fine.mean[j] - coarse.mean[j]).abs() <= AGREE * deviation
-            && (fine.variances[j] - coarse.variances[j]).abs() <= AGREE * fine.variances[j]
-    });
-    agree.then_some(fine)
+    within
 }
 
 /// Logarithms of a density on a grid, less the largest of them.
@@ -59,6 +74,17 @@ struct QuadratureGrid {
 }
 
 impl QuadratureGrid {
+    /// Moments, if every other point of the grid has the same.
+    fn agreed_moments(&self) -> Option<Exact> {
+        let (fine, coarse) = (self.moments(1), self.moments(2));
+        let agree = (0..2).all(|j| {
+            let deviation = fine.variances[j].sqrt();
+            (fine.mean[j] - coarse.mean[j]).abs() <= AGREE * deviation
+                && (fine.variances[j] - coarse.variances[j]).abs() <= AGREE * fine.variances[j]
+        });
+        agree.then_some(fine)
+    }
+
     /// The density on a grid over the box.
     fn of(mut log_density: impl FnMut([f64; 2]) -> f64, within: Box2) -> Self {
         let places = (0..=STEPS).flat_map(|i| (0..=STEPS).map(move |k| [i, k]));
