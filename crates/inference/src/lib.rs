@@ -132,9 +132,9 @@ pub use build::{Built, build};
 pub use client::{Client, SimulationContext, Summing};
 pub use conjugate::{ConjugateFamily, ExactMarginal, NoisyTotals, QUANTILE_LEVELS, Quantiles, RowStatistics};
 pub use data::{
-    Column, Dealt, Design, Drawn, DrawnLogistic, Encoded, Federation, InputLayout, Kind, Missing, NUMBER_BOUNDS,
+    Column, Dealt, Design, Drawn, DrawnConjugate, DrawnLogistic, Encoded, Federation, InputLayout, Kind, Missing, NUMBER_BOUNDS,
     Numeric, Only, Outcome, OutcomeKind, Partition, PersonKey, RecordId, Row, RowKeys, RowLaw, RowReading, Rows,
-    SCHEMA_KEYS, Schema, Shard, Site, Skew, Split, SyntheticLinear, SyntheticLogistic, SyntheticMixture, ToldEffect,
+    SCHEMA_KEYS, Schema, Shard, Site, Skew, Split, SyntheticConjugate, SyntheticLinear, SyntheticLogistic, SyntheticMixture, ToldEffect,
     UnitBatch, agree, drawn_coefficients, header, nearest, persons_at_one_site, read, read_inputs,
 };
 pub use drive::{Drive, Progress};
@@ -147,8 +147,8 @@ pub use last_rounds::OneParameter;
 pub use member::{ChargeAndGate, Member};
 pub use method::Method;
 pub use model::{
-    DefaultSetting, Exact, Expectation, GeneralisedLinear, Linear, LinearPredictor, LinearSettings, Logistic,
-    LogisticSettings, MODEL_KEYS, Mixture, MixtureSettings, Model, ModelSettings, Network, NetworkSettings,
+    BetaBinomial, ConjugateModel, DefaultSetting, DirichletMultinomial, DirichletSettings, Exact, Expectation, GammaPoisson, GeneralisedLinear, Linear, LinearPredictor, LinearSettings, Logistic,
+    LogisticSettings, MODEL_KEYS, Mixture, MixtureSettings, Model, ModelSettings, Network, NetworkSettings, Normal,
     OpenedAnswers, OutcomeNeed, Output, Pass, Point, Prediction, Predictive, Pull, ResponseDistribution, Scratch, Sink,
     Slopes, Softmax, SoftmaxSettings, StudyModel, Support, credible, holding, restored, stored,
 };

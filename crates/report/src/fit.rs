@@ -3,7 +3,7 @@
 use super::effects::{self, Told};
 use super::numbers::{bound, count, fixed};
 use super::page::{Table, document, figure, folded, note, paragraph, section};
-use super::posterior::{DRAWN, LISTED, REACH, axis_of, beside_effects, described, estimate, order, point, shows};
+use super::posterior::{DRAWN, LISTED, axis_of, beside_effects, described, estimate, order, point, shows};
 use super::protection::Protection;
 use super::warnings::about;
 use crate::svg::{Mark, RowPlot, Shown, SvgRow, escape};
@@ -91,7 +91,8 @@ fn leading(posterior: &[Coefficient]) -> Vec<&Coefficient> {
 }
 
 fn is_sure(one: &Coefficient) -> bool {
-    one.mean.abs() > REACH * one.deviation
+    let (low, high) = one.ends();
+    low > 0.0 || high < 0.0
 }
 
 /// Warnings of the plan and of what was served; nothing without any.
@@ -232,7 +233,7 @@ pub(crate) mod tests {
     /// A fit with a burnt charge and an earlier fit, in which every name tries to leave its place.
     pub(crate) fn sample() -> FitResults {
         let name = |text: &str| format!("<script>{text}</script>&\"");
-        let one = |text: &str, mean: f64| Coefficient { name: name(text), mean, deviation: 0.1 };
+        let one = |text: &str, mean: f64| Coefficient { name: name(text), mean, deviation: 0.1, quantiles: None };
         FitResults {
             schema: FIT_SCHEMA,
             kind: FIT.into(),

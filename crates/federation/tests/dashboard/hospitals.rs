@@ -134,7 +134,7 @@ fn advance(view: &mut RunView) {
     let change = means.iter().zip(&before).map(|(now, then)| (now - then).powi(2)).sum::<f64>().sqrt();
     let names = ["intercept"].into_iter().chain(INPUTS).enumerate();
     view.posterior =
-        names.map(|(i, name)| CoefficientView { name: name.into(), mean: means[i], deviation: deviation(i) }).collect();
+        names.map(|(i, name)| CoefficientView { name: name.into(), mean: means[i], deviation: deviation(i), ends: None }).collect();
     view.curve.push(RoundPoint {
         round: view.round,
         change,

@@ -20,6 +20,8 @@ pub(crate) use counts::{LatentCount, log_binomial};
 pub use marginal::{ExactMarginal, QUANTILE_LEVELS, Quantiles};
 pub(crate) use normal::NormalInverseGamma;
 
+use crate::Prediction;
+use chacha20::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::SQRT_2;
 use std::fmt;
@@ -40,6 +42,18 @@ pub trait ConjugateFamily: fmt::Debug + Send + Sync {
 
     /// The posterior given the outcomes themselves.
     fn exact(&self, outcomes: &[f64]) -> Option<Vec<ExactMarginal>>;
+
+    /// log p(y | θ).
+    fn log_likelihood(&self, outcome: f64, theta: &[f64]) -> f64;
+
+    /// What is said of a new row, given mean and variance of every parameter.
+    fn predict(&self, mean: &[f64], variances: &[f64]) -> Prediction;
+
+    /// Parameters drawn from the prior, for rows that are made up.
+    fn draw(&self, rng: &mut ChaCha20Rng) -> Vec<f64>;
+
+    /// An outcome drawn at these parameters.
+    fn draw_outcome(&self, theta: &[f64], rng: &mut ChaCha20Rng) -> f64;
 }
 
 /// Sums of sufficient statistics with noise in them.
@@ -51,6 +65,8 @@ pub struct NoisyTotals {
     pub sums: Vec<f64>,
     /// v: variance of the noise in each of them; 0 where there is none.
     pub variance: f64,
+    /// Of sums of u = (y − middle)/half and of u²: middle and half; 0 and 1 of other sums.
+    pub units: (f64, f64),
 }
 
 /// What is summed over rows: the question of the algorithm `conjugate`, in public numbers.
@@ -89,8 +105,13 @@ impl RowStatistics {
         }
     }
 
+    /// What [`NoisyTotals::units`] says of sums of these.
+    pub(crate) fn units(&self) -> (f64, f64) {
+        if let Self::Moments { .. } = self { self.middle_and_half() } else { (0.0, 1.0) }
+    }
+
     /// Middle and half of the bounds; 0 and 1 of levels.
-    pub(crate) fn middle_and_half(&self) -> (f64, f64) {
+    fn middle_and_half(&self) -> (f64, f64) {
         match self {
             Self::Value { low, high } | Self::Moments { low, high } => (0.5 * (low + high), 0.5 * (high - low)),
             Self::Level { .. } => (0.0, 1.0),

@@ -239,7 +239,7 @@ mod tests {
         let u: Vec<f64> = (0..40).map(|i| 0.3 + 0.25 * libm::sin(f64::from(i) * 1.7)).collect();
         let sums = vec![u.iter().sum::<f64>(), u.iter().map(|u| u * u).sum::<f64>()];
         let exact = prior.exact(&u).unwrap();
-        let found = prior.posterior(&NoisyTotals { rows: 40, sums, variance: 1e-8 }).unwrap();
+        let found = prior.posterior(&NoisyTotals { rows: 40, sums, variance: 1e-8, units: (0.0, 1.0) }).unwrap();
         for (found, exact) in found.iter().zip(&exact) {
             assert!((found.mean - exact.mean).abs() < 1e-4 * exact.deviation, "{found:?} {exact:?}");
             assert!((found.deviation / exact.deviation - 1.0).abs() < 1e-4, "{found:?} {exact:?}");
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn much_noise_leaves_the_prior_and_strange_sums_a_proper_posterior() {
         let prior = NormalInverseGamma { mean: 0.1, strength: 5.0, shape: 6.0, scale: 0.5 };
-        let found = prior.posterior(&NoisyTotals { rows: 20, sums: vec![1.0, 3.0], variance: 1e8 }).unwrap();
+        let found = prior.posterior(&NoisyTotals { rows: 20, sums: vec![1.0, 3.0], variance: 1e8, units: (0.0, 1.0) }).unwrap();
         for (found, (mean, variance)) in found.iter().zip(prior.moments()) {
             let deviation = variance.sqrt();
             assert!((found.mean - mean).abs() < 0.02 * deviation, "{found:?} {mean}");
@@ -262,11 +262,11 @@ mod tests {
         for (rows, sum, squares, variance) in
             [(100, 500.0, -300.0, 50.0_f64), (1_000_000, -5.0, 2e5, 4.0), (2, 0.0, 0.0, 1.0), (1000, 999.0, 998.5, 1e-6)]
         {
-            let seen = NoisyTotals { rows, sums: vec![sum, squares], variance };
+            let seen = NoisyTotals { rows, sums: vec![sum, squares], variance, units: (0.0, 1.0) };
             let found = prior.posterior(&seen).unwrap_or_else(|| panic!("{seen:?}"));
             assert!(found.iter().all(|one| one.quantiles.0.windows(2).all(|w| w[0] < w[1])), "{seen:?}: {found:?}");
             assert!(found[1].quantiles.0[0] > 0.0);
         }
-        assert_eq!(prior.posterior(&NoisyTotals { rows: 1, sums: vec![0.0, 0.0], variance: 1.0 }), None);
+        assert_eq!(prior.posterior(&NoisyTotals { rows: 1, sums: vec![0.0, 0.0], variance: 1.0, units: (0.0, 1.0) }), None);
     }
 }

@@ -5,6 +5,7 @@
 //! that is lost after its charge, a gate that refuses in the middle of an update.
 
 use crate::algorithm::{Answers, Folded, Natural, Protocol};
+use crate::Quantiles;
 use crate::warning::Warning;
 use crate::{ClientView, RunError, Stage};
 use privacy::{Batch, Bounded, Gate, GridVector, Outgoing, PrivacyError, Released, Shape};
@@ -80,6 +81,10 @@ impl Protocol for Altered<'_> {
 
     fn outcome_variance(&self, state: &[u8]) -> Result<Option<f64>, RunError> {
         self.inner.outcome_variance(state)
+    }
+
+    fn quantiles(&self, state: &[u8]) -> Result<Option<Vec<Quantiles>>, RunError> {
+        self.inner.quantiles(state)
     }
 
     fn warning(&self, state: &[u8]) -> Result<Option<Warning>, RunError> {
