@@ -283,7 +283,12 @@ impl Simulation<'_> {
         let shard = Shard::new(rows.clone(), RowKeys::of_slots((0..rows.len() as u64).collect())).map_err(misfit)?;
         let site = Site { name: method.name.clone(), shard, own: Vec::new() };
         let run = Simulation { method: &method, sites: &[site], ..self.clone() }.run(&mut ())?;
-        Ok(Fitted { q: run.posterior, fit: Fit { steps: BY_STEPS.steps, converged: None }, outcome_variance: None, quantiles: None })
+        Ok(Fitted {
+            q: run.posterior,
+            fit: Fit { steps: BY_STEPS.steps, converged: None },
+            outcome_variance: None,
+            quantiles: None,
+        })
     }
 
     /// The record of a fit: one point, no messages, no spending.

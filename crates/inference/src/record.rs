@@ -1,12 +1,12 @@
 //! What one run of one method with one seed leaves behind.
 
-use crate::{Gaussian, Quantiles};
 use crate::fit::Fit;
 use crate::last_rounds::OneParameter;
 use crate::recovery::Recovery;
 use crate::results::{CalibrationBin, ClientSpending, CurvePoint};
 use crate::score::{PredictiveChecks, Scores};
 use crate::warning::Warning;
+use crate::{Gaussian, Quantiles};
 
 /// Scores on the held-out rows of one site.
 #[derive(Debug, Clone, PartialEq)]

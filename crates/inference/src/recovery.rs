@@ -1,8 +1,8 @@
 //! How well a posterior recovers coefficients that are known, as they are where labels are drawn: a score of a posterior
 //! against the truth, and not of predictions.
 
-use crate::{Gaussian, Quantiles, Record};
 use crate::results::Summary;
+use crate::{Gaussian, Quantiles, Record};
 use serde::{Deserialize, Serialize};
 
 /// Nominal levels of the intervals, and the standard normal quantile that each reaches to.
@@ -33,7 +33,9 @@ impl Recovery {
     /// lengths, or empty.
     pub fn of(record: &Record, truth: &[f64]) -> Option<Self> {
         let found = Self::of_gaussian(&record.posterior, truth)?;
-        let Some(quantiles) = record.quantiles.as_ref().filter(|all| all.len() == truth.len()) else { return Some(found) };
+        let Some(quantiles) = record.quantiles.as_ref().filter(|all| all.len() == truth.len()) else {
+            return Some(found);
+        };
         let n = truth.len() as f64;
         let share = |nominal: f64| {
             let inside = |(quantiles, truth): &(&Quantiles, &f64)| {

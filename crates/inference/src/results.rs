@@ -1,6 +1,5 @@
 //! What a run leaves behind, in the stable shape of `results.json`.
 
-use crate::{Intervals, Quantiles};
 use crate::comparison::Comparison;
 use crate::effects::Effects;
 use crate::fit::Fit;
@@ -8,6 +7,7 @@ use crate::last_rounds::OneParameter;
 use crate::recovery::RecoveryResult;
 use crate::score::{PredictiveChecks, Scores};
 use crate::warning::Warning;
+use crate::{Intervals, Quantiles};
 use privacy::Unit;
 use serde::{Deserialize, Serialize};
 

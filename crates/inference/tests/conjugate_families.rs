@@ -2,7 +2,7 @@
 
 use crate::common::{
     Losing, add_remove, by_person, conjugate_family_methods, method, model_of, promise, rng, rows, secure, simulation,
-    site, sites, uniform, unclipped,
+    site, sites, unclipped, uniform,
 };
 use inference::algorithm::ConjugateSettings;
 use inference::describe::{NOT_TOGETHER, Registry, STRAY, UNREADABLE};
@@ -125,7 +125,7 @@ fn without_much_noise_every_family_finds_the_posterior_of_the_rows_at_every_gate
     for (kind, model, bounds) in families() {
         let sites: Vec<Site> = (0..3).map(|m| site(&format!("site {m}"), outcomes(kind, m))).collect();
         let test = outcomes(kind, 99);
-        let all: Vec<f64> = sites.iter().flat_map(|site| site.shard.rows().outcomes()).copied().collect();
+        let all: Vec<f64> = (0..3).flat_map(|m| outcomes(kind, m).outcomes().to_vec()).collect();
         let exact = family(model.as_ref()).exact(&all).unwrap();
         let shares = secure(SecureNoise::Clients(ShareNoise::DiscreteGaussian), 0, 1);
         for aggregator in [Aggregator::None, Aggregator::Curator, secure(SecureNoise::Nodes, 0, 0), shares] {
@@ -159,7 +159,7 @@ fn rows_of_a_lost_site_are_not_counted() {
     let lost = Losing(|_, client| client == 1);
     let mut drive = simulation.start(&built, &lost, None).unwrap();
     drive.round().unwrap();
-    let others: Vec<f64> = [0, 2].iter().flat_map(|&m: &usize| sites[m].shard.rows().outcomes()).copied().collect();
+    let others: Vec<f64> = [0, 2].into_iter().flat_map(|m| outcomes(kind, m).outcomes().to_vec()).collect();
     let exact = family(model.as_ref()).exact(&others).unwrap();
     let found = drive.quantiles().unwrap().unwrap();
     for (found, exact) in found.iter().zip(exact) {
@@ -176,11 +176,12 @@ fn coverage(model: &Arc<dyn Model>, bounds: Option<[f64; 2]>, replicates: u64, p
     };
     let (mut held, mut all) = (0.0, 0.0);
     for seed in 0..replicates {
-        let law = SyntheticConjugate { clients: 1, rows: 60, held_out: 1, family: settings.clone(), bounds };
+        let law = SyntheticConjugate { clients: 1, rows: 1, held_out: 60, family: settings.clone(), bounds };
         let drawn = law.draw(seed).unwrap();
-        let sum: f64 = drawn.federation.sites[0].shard.rows().outcomes().iter().sum();
+        let sum: f64 = drawn.federation.test.outcomes().iter().sum();
         let noise: f64 = (0..12).map(|k| uniform(&mut rng(1000 * seed + k))).sum::<f64>() * 0.5;
-        let sums = vec![(sum + deviation * noise).clamp(if plug_in { 0.0 } else { -1e9 }, if plug_in { 60.0 } else { 1e9 })];
+        let sums =
+            vec![(sum + deviation * noise).clamp(if plug_in { 0.0 } else { -1e9 }, if plug_in { 60.0 } else { 1e9 })];
         let variance = if plug_in { 0.0 } else { deviation * deviation };
         let found = family.posterior(&NoisyTotals { rows, sums, variance, units: (0.0, 1.0) }).unwrap();
         for (found, theta) in found.iter().zip(&drawn.theta) {

@@ -67,10 +67,14 @@ pub(super) fn shows(stated: Option<&Intervals>) -> bool {
 
 /// What to know when reading the figure.
 fn remarks(leading: &[Placed]) -> String {
-    let mut words = "Points are posterior means of the first seed; lines are 95 % intervals. A coefficient of a number is the effect \
-                     of one unit of (x − centre) / scale, with the centre and scale of the schema; that of a level is the effect \
-                     of the level."
-        .to_owned();
+    let meaning = match has_quantiles(leading.iter().flat_map(|m| &m.method.posterior)) {
+        true => OF_THE_OUTCOME,
+        false => {
+            "A coefficient of a number is the effect of one unit of (x − centre) / scale, with the centre and scale of the schema; \
+             that of a level is the effect of the level."
+        }
+    };
+    let mut words = format!("Points are posterior means of the first seed; lines are 95 % intervals. {meaning}");
     let silent: Vec<&str> =
         leading.iter().filter(|m| !shows(m.method.intervals.as_ref())).map(|m| m.method.name.as_str()).collect();
     if !silent.is_empty() {
@@ -81,6 +85,14 @@ fn remarks(leading: &[Placed]) -> String {
         );
     }
     words
+}
+
+/// What parameters of a model without inputs are.
+pub(super) const OF_THE_OUTCOME: &str = "They are parameters of the outcome, as the schema encodes it, and their intervals are quantiles of the exact posterior.";
+
+/// Whether these are parameters of a posterior that is known by its quantiles, which only models without inputs have.
+pub(super) fn has_quantiles<'a>(mut posterior: impl Iterator<Item = &'a Coefficient>) -> bool {
+    posterior.next().is_some_and(|first| first.quantiles.is_some())
 }
 
 /// Places of the coefficients, the largest |mean| / deviation first.

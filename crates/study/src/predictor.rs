@@ -7,7 +7,8 @@ use crate::error::StudyError;
 use inference::describe::Registry;
 use inference::results::NORMAL_95;
 use inference::{
-    DataError, Gaussian, Intervals, Model, Numeric, OutcomeKind, Prediction, Quantiles, Rows, Schema, holding, read_inputs,
+    DataError, Gaussian, Intervals, Model, Numeric, OutcomeKind, Prediction, Quantiles, Rows, Schema, holding,
+    read_inputs,
 };
 
 /// Two-sided 95 % quantile of the normal law.

@@ -11,9 +11,9 @@ use super::store::{Store, file_name};
 use super::summary;
 use super::warnings::{self, StudyContext};
 use crate::error::StudyError;
+use inference::Schema;
 use inference::plan::{Costs, plan_with};
 use inference::results::{DataSummary, OUTSIDE_EPSILON, Provenance, Results, SCHEMA};
-use inference::Schema;
 use std::path::Path;
 
 /// File of the results in a run's directory.

@@ -141,7 +141,10 @@ fn one(
         warnings.extend(few_draws(drawn.as_ref()));
         Draws::new(names, kept(&record.chains, record.warm_up, record.posterior.dimension()))?
     } else if record.quantiles.is_some() {
-        let message = format!("method {:?} has the exact posterior, by its moments and quantiles, and makes no draws", method.name);
+        let message = format!(
+            "method {:?} has the exact posterior, by its moments and quantiles, and makes no draws",
+            method.name
+        );
         return Err(StudyError::usage(message, "simulate the study: results.json has the quantiles"));
     } else {
         Draws::of_posterior(names, &record.posterior, seed)?

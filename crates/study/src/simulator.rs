@@ -327,5 +327,10 @@ fn in_units(mut finished: Finished, centre: f64, scale: f64) -> Finished {
 
 /// A Gaussian in plain numbers.
 pub fn marginals(q: &Gaussian) -> Marginals {
-    Marginals { mean: q.mean().to_vec(), deviation: q.deviations(), precision: q.packed_precision(), ..Marginals::default() }
+    Marginals {
+        mean: q.mean().to_vec(),
+        deviation: q.deviations(),
+        precision: q.packed_precision(),
+        ..Marginals::default()
+    }
 }

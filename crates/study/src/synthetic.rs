@@ -24,8 +24,8 @@ use inference::plan::Costs;
 use inference::public::{PublicNumbers, RowCounts};
 use inference::results::{ClientSummary, DataSummary};
 use inference::{
-    EncodedPrior, Federation, Fits, Linear, Model, ModelSettings, Observer, OneParameter, Partition, Record, Recovery, Schema,
-    Simulation, Split, StudyModel, SyntheticConjugate, SyntheticLinear, SyntheticLogistic, SyntheticMixture,
+    EncodedPrior, Federation, Fits, Linear, Model, ModelSettings, Observer, OneParameter, Partition, Record, Recovery,
+    Schema, Simulation, Split, StudyModel, SyntheticConjugate, SyntheticLinear, SyntheticLogistic, SyntheticMixture,
 };
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -189,8 +189,7 @@ pub(super) fn of(
         (Some(typed), true) => typed,
         (None, true) => return fault("data", "S011", "made-up rows need `synthetic`", hint),
         (Some(_), false) => {
-            let message =
-                "synthetic goes with source = \"synthetic-linear\", \"synthetic-logistic\", \"synthetic-mixture\" or \"synthetic-conjugate\"";
+            let message = "synthetic goes with source = \"synthetic-linear\", \"synthetic-logistic\", \"synthetic-mixture\" or \"synthetic-conjugate\"";
             return fault("data.synthetic", "S011", message, "leave it out");
         }
     };

@@ -6,8 +6,8 @@
 
 mod settings;
 
-pub(crate) use settings::DESCRIPTOR;
 pub use settings::ConjugateSettings;
+pub(crate) use settings::DESCRIPTOR;
 
 use super::{Algorithm, Answer, Answers, Step, misfit, unlike};
 use crate::client::Summing;

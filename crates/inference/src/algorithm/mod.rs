@@ -75,8 +75,8 @@ pub use source::{ReleaseSource, SourceTerms};
 pub use statistics::{Statistics, StatisticsReading, StatisticsSettings, StatisticsState};
 pub use wander::StepNoise;
 
-use crate::solve::{Kept, Solved};
 use crate::Quantiles;
+use crate::solve::{Kept, Solved};
 use crate::warning::Warning;
 use crate::{ClientView, RunError, Stage, Terms, Total};
 use privacy::{Gate, GridVector, Outgoing, PrivacyError, Released, StudyConstant};

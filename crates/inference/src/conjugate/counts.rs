@@ -242,14 +242,16 @@ impl Window {
         let (before, after) = (sums(&mut windows.iter()), sums(&mut windows.iter().rev()));
         let margin = |(k, window): (usize, &Self)| {
             let (before, after) = (&before[k], &after[windows.len() - 1 - k]);
-            let (short, long) = if before.weights.len() < after.weights.len() { (before, after) } else { (after, before) };
+            let (short, long) =
+                if before.weights.len() < after.weights.len() { (before, after) } else { (after, before) };
             // The weight of all others adding up to a count.
             let others = |rest: u64| -> f64 {
                 let each = short.weights.iter().zip(short.first..);
                 each.filter_map(|(weight, count)| Some(weight * long.at(rest.checked_sub(count)?))).sum()
             };
             let counts = (window.first..).zip(&window.weights);
-            let weights = counts.map(|(s, weight)| n.checked_sub(s).map_or(0.0, |rest| weight * others(rest))).collect();
+            let weights =
+                counts.map(|(s, weight)| n.checked_sub(s).map_or(0.0, |rest| weight * others(rest))).collect();
             LatentCount::of_weights(window.first, weights)
         };
         windows.iter().enumerate().map(margin).collect()

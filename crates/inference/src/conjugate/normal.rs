@@ -75,7 +75,8 @@ impl NormalInverseGamma {
             let within = exp(log_squares);
             let (off, off_squares) = (sum - n * mean, squares - within - n * mean * mean);
             let predictive = 0.5 * (n - 1.0) * log_squares;
-            predictive - (self.shape + 0.5 * n) * log(self.given(n, mean, within).scale)
+            predictive
+                - (self.shape + 0.5 * n) * log(self.given(n, mean, within).scale)
                 - 0.5 * (off * off + off_squares * off_squares) / v
         };
         let parts = nodes(log_density, self.within(n, sum, squares, v.sqrt()))?;
@@ -194,11 +195,13 @@ impl Tabulated {
     /// The distribution function: 0 and 1 outside of the table.
     fn under(&self, x: f64) -> f64 {
         let place = (x - self.low) / self.step;
-        if !(place > 0.0) {
+        if place.is_nan() || place <= 0.0 {
             return 0.0;
         }
         let cell = place as usize;
-        let (Some(&(f, g)), Some(&(next, next_g))) = (self.points.get(cell), self.points.get(cell + 1)) else { return 1.0 };
+        let (Some(&(f, g)), Some(&(next, next_g))) = (self.points.get(cell), self.points.get(cell + 1)) else {
+            return 1.0;
+        };
         let t = place - cell as f64;
         let (t2, t3) = (t * t, t * t * t);
         let slopes = self.step * (g * (t3 - 2.0 * t2 + t) + next_g * (t3 - t2));
@@ -253,20 +256,27 @@ mod tests {
     #[test]
     fn much_noise_leaves_the_prior_and_strange_sums_a_proper_posterior() {
         let prior = NormalInverseGamma { mean: 0.1, strength: 5.0, shape: 6.0, scale: 0.5 };
-        let found = prior.posterior(&NoisyTotals { rows: 20, sums: vec![1.0, 3.0], variance: 1e8, units: (0.0, 1.0) }).unwrap();
+        let found =
+            prior.posterior(&NoisyTotals { rows: 20, sums: vec![1.0, 3.0], variance: 1e8, units: (0.0, 1.0) }).unwrap();
         for (found, (mean, variance)) in found.iter().zip(prior.moments()) {
             let deviation = variance.sqrt();
             assert!((found.mean - mean).abs() < 0.02 * deviation, "{found:?} {mean}");
             assert!((found.deviation / deviation - 1.0).abs() < 0.05, "{found:?} {deviation}");
         }
-        for (rows, sum, squares, variance) in
-            [(100, 500.0, -300.0, 50.0_f64), (1_000_000, -5.0, 2e5, 4.0), (2, 0.0, 0.0, 1.0), (1000, 999.0, 998.5, 1e-6)]
-        {
+        for (rows, sum, squares, variance) in [
+            (100, 500.0, -300.0, 50.0_f64),
+            (1_000_000, -5.0, 2e5, 4.0),
+            (2, 0.0, 0.0, 1.0),
+            (1000, 999.0, 998.5, 1e-6),
+        ] {
             let seen = NoisyTotals { rows, sums: vec![sum, squares], variance, units: (0.0, 1.0) };
             let found = prior.posterior(&seen).unwrap_or_else(|| panic!("{seen:?}"));
             assert!(found.iter().all(|one| one.quantiles.0.windows(2).all(|w| w[0] < w[1])), "{seen:?}: {found:?}");
             assert!(found[1].quantiles.0[0] > 0.0);
         }
-        assert_eq!(prior.posterior(&NoisyTotals { rows: 1, sums: vec![0.0, 0.0], variance: 1.0, units: (0.0, 1.0) }), None);
+        assert_eq!(
+            prior.posterior(&NoisyTotals { rows: 1, sums: vec![0.0, 0.0], variance: 1.0, units: (0.0, 1.0) }),
+            None
+        );
     }
 }

@@ -268,7 +268,9 @@ fn sums_only(method: &Method, offers: Option<&[Offer]>) -> Result<(), Conflict> 
         return Ok(());
     }
     let name = method.algorithm.descriptor().name;
-    let what = format!("the model is learnt from sums of its sufficient statistics, which algorithm \"{name}\" does not ask for");
+    let what = format!(
+        "the model is learnt from sums of its sufficient statistics, which algorithm \"{name}\" does not ask for"
+    );
     Err(Conflict::new("algorithm", NOT_TOGETHER, what, "use algorithm = \"conjugate\""))
 }
 

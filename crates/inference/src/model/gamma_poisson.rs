@@ -124,7 +124,7 @@ impl ConjugateFamily for GammaPoisson {
         let mut events = 0.0;
         loop {
             left += log(uniform(rng));
-            if !(left > 0.0) {
+            if left.is_nan() || left <= 0.0 {
                 return events;
             }
             events += 1.0;

@@ -1,7 +1,7 @@
 //! The normal family with unknown mean and variance: a number with public bounds.
 
 use super::{ConjugateModel, DefaultSetting, Model, ModelSettings, OutcomeNeed, Prediction};
-use crate::conjugate::{ConjugateFamily, ExactMarginal, NormalInverseGamma, NoisyTotals, RowStatistics};
+use crate::conjugate::{ConjugateFamily, ExactMarginal, NoisyTotals, NormalInverseGamma, RowStatistics};
 use crate::describe::{Descriptor, Key, Limits, Otherwise, ValueKind};
 use crate::draws::{standard_gamma, standard_normals};
 use chacha20::ChaCha20Rng;
@@ -43,8 +43,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn ModelSettings> = Descriptor {
     limits: Limits::NONE,
     read: |reading| {
         let number = |name| reading.keys.number(name);
-        let (mean, strength, shape, scale) =
-            (number("mean")?, number("strength")?, number("shape")?, number("scale")?);
+        let (mean, strength, shape, scale) = (number("mean")?, number("strength")?, number("shape")?, number("scale")?);
         Ok(Arc::new(Normal { prior: NormalInverseGamma { mean, strength, shape, scale } }))
     },
 };
@@ -56,7 +55,9 @@ impl ModelSettings for Normal {
 
     fn describe(&self) -> String {
         let NormalInverseGamma { mean, strength, shape, scale } = self.prior;
-        format!("normal with unknown mean and variance, prior mean {mean} of strength {strength}, variance inverse gamma({shape}, {scale})")
+        format!(
+            "normal with unknown mean and variance, prior mean {mean} of strength {strength}, variance inverse gamma({shape}, {scale})"
+        )
     }
 
     fn outcome(&self) -> OutcomeNeed {

@@ -45,9 +45,8 @@ pub(crate) fn nodes(mut log_density: impl FnMut([f64; 2]) -> f64, within: Box2) 
     let grid = QuadratureGrid::of(log_density, closer);
     grid.agreed_moments()?;
     let counts = grid.logs.iter().enumerate().filter(|(_, log)| **log > -COUNTS);
-    let point = |(place, log): (usize, &f64)| {
-        (at(&grid.within, [place / (STEPS + 1), place % (STEPS + 1)]), libm::exp(*log))
-    };
+    let point =
+        |(place, log): (usize, &f64)| (at(&grid.within, [place / (STEPS + 1), place % (STEPS + 1)]), libm::exp(*log));
     let mut points: Vec<([f64; 2], f64)> = counts.map(point).collect();
     let whole: f64 = points.iter().map(|(_, weight)| weight).sum();
     points.iter_mut().for_each(|(_, weight)| *weight /= whole);

@@ -4,8 +4,8 @@
 //! Laws use them to spoil one thing and look whether the rest holds: a client that is absent, an answer
 //! that is lost after its charge, a gate that refuses in the middle of an update.
 
-use crate::algorithm::{Answers, Folded, Natural, Protocol};
 use crate::Quantiles;
+use crate::algorithm::{Answers, Folded, Natural, Protocol};
 use crate::warning::Warning;
 use crate::{ClientView, RunError, Stage};
 use privacy::{Batch, Bounded, Gate, GridVector, Outgoing, PrivacyError, Released, Shape};

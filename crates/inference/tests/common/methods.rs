@@ -13,7 +13,9 @@ use inference::algorithm::levels::classes::ClassLevelsSettings;
 use inference::algorithm::levels::{LevelsSettings, ServedPrior};
 use inference::algorithm::statistics::StatisticsReading;
 use inference::algorithm::statistics::rule::{Deviations, InputPerturbation, PlainProducts, Projected, RowNorm};
-use inference::algorithm::{CommitteePrior, ConjugateSettings, Curvature, NoiseAwareSettings, PviSettings, RoundBudget};
+use inference::algorithm::{
+    CommitteePrior, ConjugateSettings, Curvature, NoiseAwareSettings, PviSettings, RoundBudget,
+};
 use inference::settings::{
     Aggregator, Batching, Chart, Covariance, Damping, FactorRule, Gradients, Local, Optimiser, Promise, Rates,
     Schedule, SecureNoise,

@@ -9,7 +9,8 @@ pub(crate) mod variants;
 
 pub(crate) use inference::testing::{rng, rows, site, site_of_records, sites, uniform};
 pub(crate) use methods::{
-    OWN_PRECISION, PARTS, conjugate_family_methods, conjugate_methods, methods, own_methods_of, private_methods, statistics_methods,
+    OWN_PRECISION, PARTS, conjugate_family_methods, conjugate_methods, methods, own_methods_of, private_methods,
+    statistics_methods,
 };
 
 use inference::algorithm::chain::{ChainSettings, Sampler, Start};

@@ -52,14 +52,22 @@ pub(super) fn law(
         (Some([low, high]), None) if number => {
             let in_order = low.is_finite() && high.is_finite() && low < high;
             let bounds = Some([low, high]);
-            if in_order { Ok(ConjugateLaw { levels: None, bounds }) } else { fault(at, "S004", "bounds are finite and in order") }
+            if in_order {
+                Ok(ConjugateLaw { levels: None, bounds })
+            } else {
+                fault(at, "S004", "bounds are finite and in order")
+            }
         }
         (None, None) if number => fault(at, "S011", "made-up counts and numbers have bounds"),
         (Some(_), _) => fault(at, "S011", "an outcome with levels has no bounds, and a number no levels"),
         (None, levels) => {
             let levels = levels.unwrap_or(2);
             if !model.settings.outcome().takes(Some(levels)) {
-                return fault(at, "S004", "levels: a beta-binomial model has two, a dirichlet-multinomial one two or more");
+                return fault(
+                    at,
+                    "S004",
+                    "levels: a beta-binomial model has two, a dirichlet-multinomial one two or more",
+                );
             }
             Ok(ConjugateLaw { levels: Some(levels), bounds: None })
         }

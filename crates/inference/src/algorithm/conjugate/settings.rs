@@ -43,8 +43,11 @@ pub struct ConjugateSettings {
 }
 
 /// What was measured of every family (`docs/maths/conjugate.md`).
-const MEASURED: MeasuredCoverage =
-    MeasuredCoverage { least: 86, most: 93, of: "the parameters of rows that follow the model (200 replicates of each of 48 cells)" };
+const MEASURED: MeasuredCoverage = MeasuredCoverage {
+    least: 86,
+    most: 93,
+    of: "the parameters of rows that follow the model (200 replicates of each of 48 cells)",
+};
 
 /// `conjugate`
 const CONJUGATE: &[Key] = &[Key::new("bounds", ValueKind::Numbers { length: 2 }, "[0.0, 40.0]")
@@ -90,7 +93,9 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
 fn read(reading: &Reading<'_>) -> Result<Arc<dyn AlgorithmSettings>, Conflict> {
     let inner = reading.table("conjugate", CONJUGATE);
     let stated = inner.keys.maybe_numbers("bounds")?.and_then(|bounds| <[f64; 2]>::try_from(bounds).ok());
-    if let Some([low, high]) = stated.filter(|[low, high]| !RowStatistics::Moments { low: *low, high: *high }.is_sound()) {
+    if let Some([low, high]) =
+        stated.filter(|[low, high]| !RowStatistics::Moments { low: *low, high: *high }.is_sound())
+    {
         let what = format!("bounds is [{low}, {high}], expected the lower end first");
         return Err(inner.keys.conflict("bounds", VALUE, what, "for example bounds = [0.0, 40.0]"));
     }
@@ -150,13 +155,19 @@ impl AlgorithmSettings for ConjugateSettings {
             Some([low, high]) => format!("outcomes held to the public bounds {low} to {high}"),
             None => "every row counted once, at its level".to_owned(),
         };
-        BoundWords { rows, sums: "sums of sufficient statistics in units of half their sensitivity".into(), first_sums: String::new() }
+        BoundWords {
+            rows,
+            sums: "sums of sufficient statistics in units of half their sensitivity".into(),
+            first_sums: String::new(),
+        }
     }
 
     /// Wide bounds cost noise, which nobody sees in a posterior that counts it.
     fn notes(&self, schema: &Schema) -> Vec<String> {
         let (Some([low, high]), true) = (self.bounds, schema.classes().is_none()) else { return Vec::new() };
-        vec![format!("noise is scaled to the range {low} to {high} of the encoded outcome, and outcomes beyond are held to it")]
+        vec![format!(
+            "noise is scaled to the range {low} to {high} of the encoded outcome, and outcomes beyond are held to it"
+        )]
     }
 
     fn sensitivities(&self, dimension: usize, _: Adjacency) -> Vec<(&'static str, f64)> {
