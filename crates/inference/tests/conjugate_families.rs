@@ -204,6 +204,19 @@ fn intervals_hold_what_they_say_and_mutant_a_plug_in_posterior_is_caught() {
     assert!(plug_in < 0.9 - slack, "a posterior that ignores the noise holds {plug_in}");
 }
 
+/// Noise that no list of counts can hold leaves the prior, and says so.
+#[test]
+fn a_release_from_which_no_posterior_follows_leaves_the_prior_with_a_warning() {
+    let (kind, model, bounds) = families().swap_remove(2);
+    let (sites, test) = (vec![site("a", outcomes(kind, 1))], outcomes(kind, 2));
+    let noise = Noise::Multiplier(NoiseMultiplier::new(1e9).unwrap());
+    let method = private(bounds, Promise { noise, ..promise(1.0, Aggregator::None) });
+    let record = of(&method, &model, &sites, &test).run(&mut ()).unwrap();
+    assert_eq!(record.quantiles, None);
+    assert!((record.posterior.mean()[0] - 10.0).abs() < 1e-9, "the prior's mean");
+    assert_eq!(record.warnings.iter().map(|warning| warning.code.as_str()).collect::<Vec<_>>(), ["W014"]);
+}
+
 #[test]
 fn what_has_no_meaning_is_refused_at_its_key() {
     let (sites, test) = (sites(), rows(2, 1));

@@ -14,6 +14,7 @@ use crate::client::Summing;
 use crate::conjugate::{ExactMarginal, NoisyTotals, Quantiles, RowStatistics};
 use crate::release::{Clipped, Release};
 use crate::solve::Problem;
+use crate::warning::{Code, Warning};
 use crate::{ClientView, Gaussian, RunError, Stage, Terms, Total, UnitBatch};
 use privacy::{Gate, Grain, GridVector, PrivacyError, Released};
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,8 @@ pub struct Conjugate {
 pub struct ConjugateState {
     /// Every parameter, after the release.
     pub served: Option<Vec<ExactMarginal>>,
+    /// Whether no posterior could be computed from the release: the prior is served then.
+    pub is_unread: bool,
 }
 
 /// What a scaled vector keeps of its bound, so that rounding to the grid never lengthens it beyond.
@@ -128,7 +131,8 @@ impl Algorithm for Conjugate {
         };
         let seen = self.heard(answers)?;
         let served = self.problem.model.conjugate().and_then(|family| family.posterior(&seen));
-        Ok(Step { state: ConjugateState { served }, applied })
+        let is_unread = served.is_none();
+        Ok(Step { state: ConjugateState { served, is_unread }, applied })
     }
 
     /// As many numbers as were asked for, of a client that the study knows.
@@ -149,6 +153,13 @@ impl Algorithm for Conjugate {
         let (mean, variances) = moments.into_iter().unzip();
         let q = Gaussian::new_diagonal(mean, variances).filter(|q| q.dimension() == self.problem.family.dimension());
         q.map_or_else(|| self.problem.prior.0.clone(), |q| self.problem.family.natural(&q))
+    }
+
+    /// A prior that is served is no answer.
+    fn warning(&self, state: &ConjugateState) -> Option<Warning> {
+        let what = "no posterior could be computed from the noisy sums: what is served is the prior".to_owned();
+        let hint = "run the study with a larger ε or more rows".to_owned();
+        state.is_unread.then_some(Warning { code: Code::PartlyRead, what, hint })
     }
 
     fn quantiles(&self, state: &ConjugateState) -> Option<Vec<Quantiles>> {

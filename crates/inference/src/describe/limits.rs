@@ -240,6 +240,7 @@ impl<T: Copy + PartialEq> Allowed<T> {
 ///
 /// `offers` is what the model offers; none where the model is not known yet.
 pub(crate) fn fits(method: &Method, offers: Option<&[Offer]>) -> Result<(), Conflict> {
+    sums_only(method, offers)?;
     for (name, limits) in method.algorithm.limits() {
         one(method, name, &limits)?;
         for need in offers.map_or(&[][..], |_| limits.needs) {
@@ -249,7 +250,6 @@ pub(crate) fn fits(method: &Method, offers: Option<&[Offer]>) -> Result<(), Conf
             }
         }
     }
-    sums_only(method, offers)?;
     method.algorithm.check(method)?;
     let releases = method.algorithm.releases(1);
     rounds(method)?;

@@ -22,7 +22,7 @@ pub struct BetaBinomial {
 /// `kind = "beta-binomial"`
 pub(crate) const DESCRIPTOR: Descriptor<dyn ModelSettings> = Descriptor {
     name: "beta-binomial",
-    also: &["bernoulli", "binomial", "proportion"],
+    also: &["bernoulli", "proportion"],
     about: "The probability of an outcome with two levels, without inputs, with a beta prior.",
     keys: &[
         Key::new("alpha", ValueKind::Positive, "2.0")

@@ -29,7 +29,7 @@ pub struct DirichletSettings {
 /// `kind = "dirichlet-multinomial"`
 pub(crate) const DESCRIPTOR: Descriptor<dyn ModelSettings> = Descriptor {
     name: "dirichlet-multinomial",
-    also: &["multinomial", "categorical"],
+    also: &["dirichlet", "categorical"],
     about: "The probabilities of the levels of an outcome, without inputs, with a Dirichlet prior.",
     keys: &[Key::new("concentration", ValueKind::Positive, "0.5")
         .about("prior Dirichlet(concentration, …) of the probabilities: as many rows with each level")

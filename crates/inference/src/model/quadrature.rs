@@ -38,19 +38,32 @@ pub(super) fn moments(
     QuadratureGrid::of(log_density, closer).agreed_moments()
 }
 
-/// Points of such a grid with their weights, which add up to 1, of all that counts; none where the grid and every other point of it
-/// disagree.
-pub(crate) fn nodes(mut log_density: impl FnMut([f64; 2]) -> f64, within: Box2) -> Option<Vec<([f64; 2], f64)>> {
+/// The box drawn closer around what counts of a density; none where a grid over it and every other point of that grid disagree.
+pub(crate) fn settled(mut log_density: impl FnMut([f64; 2]) -> f64, within: Box2) -> Option<Box2> {
     let closer = counting(&mut log_density, within);
-    let grid = QuadratureGrid::of(log_density, closer);
-    grid.agreed_moments()?;
-    let counts = grid.logs.iter().enumerate().filter(|(_, log)| **log > -COUNTS);
-    let point =
-        |(place, log): (usize, &f64)| (at(&grid.within, [place / (STEPS + 1), place % (STEPS + 1)]), libm::exp(*log));
-    let mut points: Vec<([f64; 2], f64)> = counts.map(point).collect();
+    QuadratureGrid::of(log_density, closer).agreed_moments().map(|_| closer)
+}
+
+/// Points of a grid of so many steps over a box with their weights, which add up to 1, of all that counts.
+pub(crate) fn nodes(
+    mut log_density: impl FnMut([f64; 2]) -> f64,
+    within: Box2,
+    steps: [usize; 2],
+) -> Vec<([f64; 2], f64)> {
+    let place = |j: usize, k: usize| within[0][j] + (within[1][j] - within[0][j]) * k as f64 / steps[j] as f64;
+    let places = (0..=steps[0]).flat_map(|i| (0..=steps[1]).map(move |k| (i, k)));
+    let mut points: Vec<([f64; 2], f64)> = places
+        .map(|(i, k)| {
+            let point = [place(0, i), place(1, k)];
+            (point, log_density(point))
+        })
+        .collect();
+    let most = points.iter().map(|(_, log)| *log).fold(f64::NEG_INFINITY, f64::max);
+    points.retain(|(_, log)| *log > most - COUNTS);
+    points.iter_mut().for_each(|(_, log)| *log = libm::exp(*log - most));
     let whole: f64 = points.iter().map(|(_, weight)| weight).sum();
     points.iter_mut().for_each(|(_, weight)| *weight /= whole);
-    Some(points)
+    points
 }
 
 /// The box drawn closer around what counts.

@@ -325,7 +325,6 @@ pub(crate) fn conjugate_family_methods() -> Vec<Method> {
         of("dirichlet-multinomial, shares", None, shares(1.0)),
         of("gamma-poisson, nodes", Some([0.0, 3.0]), nodes(1.0)),
         of("normal, curator", Some([-0.5, 2.0]), curator(1.0)),
-        of("normal", Some([0.2, 0.9]), nobody(1.0)),
     ]
 }
 
