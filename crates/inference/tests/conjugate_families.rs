@@ -96,8 +96,11 @@ fn outcomes(kind: &str, seed: u64) -> Rows {
     rows
 }
 
-/// Each family with its model and the bounds that a study would have.
-fn families() -> Vec<(&'static str, Arc<dyn Model>, Option<[f64; 2]>)> {
+/// A family's name, its model, and the bounds that a study would have.
+type Family = (&'static str, Arc<dyn Model>, Option<[f64; 2]>);
+
+/// Each family.
+fn families() -> Vec<Family> {
     vec![
         ("beta-binomial", model("beta-binomial", &[1.0, 2.0], None), None),
         ("dirichlet-multinomial", model("dirichlet-multinomial", &[0.5], Some(3)), None),
@@ -204,12 +207,20 @@ fn intervals_hold_what_they_say_and_mutant_a_plug_in_posterior_is_caught() {
     assert!(plug_in < 0.9 - slack, "a posterior that ignores the noise holds {plug_in}");
 }
 
+/// What `record_play.rs` tries at length, on a few neighbours of every family's own rows.
+#[test]
+fn neighbours_stay_within_the_sensitivity_of_every_family() {
+    for method in conjugate_family_methods() {
+        inference::testing::stays_within_its_sensitivity(&method, &model_of(&method), 40);
+    }
+}
+
 /// Noise that no list of counts can hold leaves the prior, and says so.
 #[test]
 fn a_release_from_which_no_posterior_follows_leaves_the_prior_with_a_warning() {
     let (kind, model, bounds) = families().swap_remove(2);
     let (sites, test) = (vec![site("a", outcomes(kind, 1))], outcomes(kind, 2));
-    let noise = Noise::Multiplier(NoiseMultiplier::new(1e9).unwrap());
+    let noise = Noise::Multiplier(NoiseMultiplier::new(1e6).unwrap());
     let method = private(bounds, Promise { noise, ..promise(1.0, Aggregator::None) });
     let record = of(&method, &model, &sites, &test).run(&mut ()).unwrap();
     assert_eq!(record.quantiles, None);

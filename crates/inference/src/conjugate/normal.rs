@@ -135,9 +135,8 @@ impl Latent {
         let (first, last) = (mean_at(low), mean_at(high));
         let of_mean = steps((last - first) / narrowest)?;
         let of_variance = steps((top - bottom) * shape.sqrt())?;
-        let given = |(mean, log_squares, weight): (f64, f64, f64)| {
-            (self.prior.given(self.n, mean, exp(log_squares)), weight)
-        };
+        let given =
+            |(mean, log_squares, weight): (f64, f64, f64)| (self.prior.given(self.n, mean, exp(log_squares)), weight);
         let plain = nodes(|at| self.log_density(at), [[first, bottom], [last, top]], [of_mean, COARSE]);
         let turned = nodes(turned, [[low, bottom], [high, top]], [COARSE, of_variance]);
         let by_mean = plain.into_iter().map(|([mean, squares], weight)| given((mean, squares, weight)));

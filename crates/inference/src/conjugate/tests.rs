@@ -1,3 +1,5 @@
+//! What of a row is summed, and how far one row moves the sum.
+
 use super::*;
 
 const ALL: [RowStatistics; 4] = [
