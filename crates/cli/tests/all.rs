@@ -7,6 +7,7 @@ mod account_findings;
 mod accounting_figures;
 mod chain;
 mod charts;
+mod conjugate;
 mod curves;
 mod datasets;
 mod finished_runs;

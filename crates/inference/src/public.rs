@@ -32,6 +32,8 @@ pub struct PublicNumbers {
     pub reach: Option<(String, f64)>,
     /// What a row's gradient is of its inputs at the start: 1 for a class, 1/σ² for a number; none where the model does not say.
     pub residual: Option<f64>,
+    /// Least and greatest encoded outcome by the schema; none where it has levels, or no schema was given.
+    pub outcome: Option<(f64, f64)>,
     /// How many levels the outcome has by the schema; none where it is a number, or no schema was given.
     pub classes: Option<usize>,
 }
@@ -58,7 +60,7 @@ const MUCH_INFORMATION: f64 = 1_500.0;
 impl PublicNumbers {
     /// These rows and inputs, and nothing else.
     pub fn new(rows: Vec<u64>, rows_are: RowCounts, inputs: InputLayout) -> Self {
-        Self { rows, rows_are, persons: None, inputs, reach: None, residual: None, classes: None }
+        Self { rows, rows_are, persons: None, inputs, reach: None, residual: None, outcome: None, classes: None }
     }
 
     /// The same with the bounds of a schema.
@@ -66,7 +68,7 @@ impl PublicNumbers {
     pub fn with_schema(self, schema: &Schema) -> Self {
         let (column, reach) = schema.reach();
         let reach = reach.is_finite().then(|| (column.to_owned(), reach));
-        Self { reach, classes: schema.classes(), ..self }
+        Self { reach, outcome: schema.outcome().encoded_bounds(), classes: schema.classes(), ..self }
     }
 
     /// n: declared rows of all sites.

@@ -8,6 +8,7 @@ mod fit_correction;
 mod baselines;
 mod chains;
 mod conjugate;
+mod conjugate_families;
 mod correction;
 mod costs;
 mod descriptions;

@@ -1,6 +1,7 @@
 //! From finished runs to the entries of `results.json`.
 
 use super::engine::Work;
+use super::posterior::Marginals;
 use super::state::Finished;
 use super::warnings::StudyContext;
 use super::words;
@@ -157,9 +158,8 @@ fn privacy(method: &Method, promise: &Promise, runs: &[Finished]) -> Option<Priv
 }
 
 fn coefficients(run: &Finished, inputs: &[String]) -> Vec<Coefficient> {
-    let numbers = run.posterior.mean.iter().zip(&run.posterior.deviation);
-    let named = inputs.iter().zip(numbers);
-    named.map(|(name, (&mean, &deviation))| Coefficient { name: name.clone(), mean, deviation }).collect()
+    let Marginals { mean, deviation, quantiles, .. } = &run.posterior;
+    Coefficient::named(inputs, mean, deviation, quantiles.as_deref())
 }
 
 #[cfg(test)]

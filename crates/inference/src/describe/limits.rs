@@ -39,6 +39,8 @@ pub enum Offer {
     Gradients,
     /// The posterior is near enough to a Gaussian to be served as one.
     GaussianPosterior,
+    /// The posterior given sums of sufficient statistics has a closed form in the reader's parameters.
+    ConjugatePosterior,
 }
 
 impl Offer {
@@ -51,6 +53,9 @@ impl Offer {
             Self::ClassLogits => "logits xᵀθ of every level of an outcome (softmax models do)",
             Self::OneDrawPerBatch => "one draw of its parameters for a batch (networks do)",
             Self::Gradients => "real parameters, which have gradients",
+            Self::ConjugatePosterior => {
+                "a conjugate family (beta-binomial, dirichlet-multinomial, gamma-poisson and normal models do)"
+            }
             Self::GaussianPosterior => "a posterior with one mode (a mixture's has two)",
         }
     }
@@ -235,6 +240,7 @@ impl<T: Copy + PartialEq> Allowed<T> {
 ///
 /// `offers` is what the model offers; none where the model is not known yet.
 pub(crate) fn fits(method: &Method, offers: Option<&[Offer]>) -> Result<(), Conflict> {
+    sums_only(method, offers)?;
     for (name, limits) in method.algorithm.limits() {
         one(method, name, &limits)?;
         for need in offers.map_or(&[][..], |_| limits.needs) {
@@ -252,6 +258,20 @@ pub(crate) fn fits(method: &Method, offers: Option<&[Offer]>) -> Result<(), Conf
         Some(promise) => promised(method, promise, &releases),
         None => Ok(()),
     }
+}
+
+/// Refuses a model that offers its conjugate family and nothing else to a method that does not ask for it: its parameters have bounds
+/// and a prior that is no Gaussian, which no other method knows.
+fn sums_only(method: &Method, offers: Option<&[Offer]>) -> Result<(), Conflict> {
+    let asks = |(_, limits): &(&str, Limits)| limits.needs.iter().any(|need| need.offer == Offer::ConjugatePosterior);
+    if offers != Some(&[Offer::ConjugatePosterior]) || method.algorithm.limits().iter().any(asks) {
+        return Ok(());
+    }
+    let name = method.algorithm.descriptor().name;
+    let what = format!(
+        "the model is learnt from sums of its sufficient statistics, which algorithm \"{name}\" does not ask for"
+    );
+    Err(Conflict::new("algorithm", NOT_TOGETHER, what, "use algorithm = \"conjugate\""))
 }
 
 /// One set of limits against the method's choices. `name` is that of the algorithm, or of its part.

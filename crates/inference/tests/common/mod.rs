@@ -9,7 +9,8 @@ pub(crate) mod variants;
 
 pub(crate) use inference::testing::{rng, rows, site, site_of_records, sites, uniform};
 pub(crate) use methods::{
-    OWN_PRECISION, PARTS, conjugate_methods, methods, own_methods_of, private_methods, statistics_methods,
+    OWN_PRECISION, PARTS, conjugate_family_methods, conjugate_methods, methods, own_methods_of, private_methods,
+    statistics_methods,
 };
 
 use inference::algorithm::chain::{ChainSettings, Sampler, Start};
@@ -50,8 +51,17 @@ pub(crate) fn model_of(method: &Method) -> Arc<dyn Model> {
     if needs.into_iter().any(|need| need.offer == Offer::GaussianLikelihood) {
         return Arc::new(Linear::known(0.25));
     }
+    let of_kind = |text: &str, levels| {
+        let table = format!("kind = {text}\nbias = false").parse().unwrap();
+        let model = inference::StudyModel::read(&table, &inference::describe::Registry::standard()).unwrap();
+        model.settings.build(levels, 0)
+    };
     let network = |output| Network { hidden: vec![3], output, draws: 2, seed: 5 };
     match method.name.split(',').next() {
+        Some("beta-binomial") => of_kind("\"beta-binomial\"", Some(2)),
+        Some("dirichlet-multinomial") => of_kind("\"dirichlet-multinomial\"", Some(3)),
+        Some("gamma-poisson") => of_kind("\"gamma-poisson\"", None),
+        Some("normal") => of_kind("\"normal\"", None),
         Some("softmax") => Arc::new(Softmax { classes: 3 }),
         Some("network") => Arc::new(network(Output::Binary)),
         Some("network of classes") => Arc::new(network(Output::Classes(3))),
