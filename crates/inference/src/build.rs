@@ -7,7 +7,7 @@
 use crate::algorithm::{Protocol, SiteProblem};
 use crate::client::Summing;
 use crate::method::{Method, Parts};
-use crate::plan::{Costs, MethodPlan, plan_with, sampling};
+use crate::plan::{ClientPlan, Costs, MethodPlan, plan_with, sampling};
 use crate::release::{Clipped, OpeningRelease, Release};
 use crate::settings::{Aggregator, Rates, Schedule, SecureSumSettings};
 use crate::solve::{Prior, Problem};
@@ -94,7 +94,7 @@ pub(crate) fn build_with(
     let openings = openings(method, &plan, &terms, dimension)?;
     let grants = match &method.promise {
         None => vec![Grant::Unlimited; rows.len()],
-        Some(promise) => plan.clients.iter().map(|c| c.grant(promise)).collect::<Result<_, _>>()?,
+        Some(_) => plan.clients.iter().map(ClientPlan::grant).collect::<Result<_, _>>()?,
     };
     let summing = summing(method, rows.len())?;
     let protocol = method.algorithm.build(&Parts {

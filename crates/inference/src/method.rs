@@ -13,7 +13,9 @@ use crate::describe::{
 use crate::expected::{ExpectedPosterior, ExpectedStudy};
 use crate::public::{Derived, PublicNumbers};
 use crate::release::Releases;
-use crate::settings::{Aggregator, Covariance, DeltaRule, PRIVACY_KEYS, Promise, Rates, Rounds, Schedule};
+use crate::settings::{
+    Aggregator, Covariance, DeltaRule, PRIVACY_KEYS, Promise, Rates, Rounds, Schedule, SitePromises,
+};
 use crate::solve::Problem;
 use crate::{Family, InputLayout, Intervals, Opening, RunError, Schema, Terms};
 use privacy::{Adjacency, Event, Grain, Grid, PrivacyError, Shape, Unit};
@@ -30,7 +32,7 @@ use toml::Table;
 /// use inference::Method;
 /// use inference::algorithm::{CommitteePrior, CommitteeSettings, GlobalViSettings};
 /// use inference::method::AlgorithmSettings;
-/// use inference::settings::{Covariance, Local, Optimiser, Repair, Rounds, Schedule};
+/// use inference::settings::{Covariance, Local, Optimiser, Repair, Rounds, Schedule, SitePromises};
 /// use inference::solve::Clear;
 /// use std::sync::Arc;
 ///
@@ -39,6 +41,7 @@ use toml::Table;
 ///     algorithm,
 ///     schedule,
 ///     promise: None,
+///     sites: SitePromises::default(),
 /// };
 /// let committee = CommitteeSettings {
 ///     solver: Arc::new(Clear { local: Local::whole_step() }),
@@ -66,6 +69,8 @@ pub struct Method {
     pub schedule: Schedule,
     /// What is promised to whom; none for a method without privacy, chosen by name.
     pub promise: Option<Promise>,
+    /// What single sites promise in place of it.
+    pub sites: SitePromises,
 }
 
 /// Everything that is asked of an algorithm before it runs. Implemented by its settings, in its own
@@ -384,14 +389,17 @@ impl Method {
         }
         let one = |conflict: Conflict| vec![conflict];
         let keys = Keys::new(table, METHOD_KEYS);
-        let promise = match keys.is_table("privacy") {
-            true => Some(Promise::read(&keys.table("privacy", PRIVACY_KEYS)).map_err(one)?),
-            false => None,
+        let (promise, sites) = match keys.is_table("privacy") {
+            true => {
+                let privacy = keys.table("privacy", PRIVACY_KEYS);
+                (Some(Promise::read(&privacy).map_err(one)?), SitePromises::read(&privacy).map_err(one)?)
+            }
+            false => (None, SitePromises::default()),
         };
         let reading = Reading { keys, promise: promise.as_ref(), registry };
         let algorithm = resolve::algorithm(&reading, keys.word("algorithm").map_err(one)?).map_err(one)?;
         let schedule = schedule(&keys, algorithm.as_ref(), promise.as_ref()).map_err(one)?;
-        let method = Self { name: keys.word("name").map_err(one)?.to_owned(), algorithm, schedule, promise };
+        let method = Self { name: keys.word("name").map_err(one)?.to_owned(), algorithm, schedule, promise, sites };
         fits(&method, None).map_err(one)?;
         Ok(method)
     }
@@ -462,10 +470,15 @@ impl PartialEq for Method {
 }
 
 impl Serialize for Method {
-    /// Name, algorithm by name and bytes, schedule and promise: what runs are told apart by.
+    /// Name, algorithm by name and bytes, schedule and promise, with those of single sites where there are any: what runs are told
+    /// apart by.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let bytes = self.algorithm.canonical().map_err(serde::ser::Error::custom)?;
-        (&self.name, self.algorithm.descriptor().name, bytes, self.schedule, self.promise).serialize(serializer)
+        let shared = (&self.name, self.algorithm.descriptor().name, bytes, self.schedule, self.promise);
+        match self.sites.is_empty() {
+            true => shared.serialize(serializer),
+            false => (shared, &self.sites).serialize(serializer),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use inference::algorithm::{Curvature, NoiseAwareConstants, NoiseAwareSettings, P
 use inference::method::AlgorithmSettings;
 use inference::settings::{
     Aggregator, Batching, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Noise,
-    NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSumSettings,
+    NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSumSettings, SitePromises,
 };
 use inference::solve::{Descend, LocalSolve, Perturb};
 use inference::{InputLayout, Logistic, Method, PersonKey, RecordId, Row, RowKeys, Rows, Shard, build};
@@ -52,7 +52,7 @@ pub(crate) fn method(name: &str, rounds: u64, dropouts: u64) -> Method {
         }
         _ => pvi(Perturb { local: Local::whole_step() }, rounds),
     };
-    Method { name: name.into(), algorithm, schedule, promise: Some(promise(aggregator)) }
+    Method { name: name.into(), algorithm, schedule, promise: Some(promise(aggregator)), sites: SitePromises::default() }
 }
 
 /// DP optimisation of a network, whose gates let through half as many numbers as an answer has.
@@ -69,6 +69,7 @@ pub(crate) fn aligned(rounds: u64) -> Method {
         algorithm,
         schedule: Schedule::Synchronous,
         promise: Some(promise(Aggregator::None)),
+        sites: SitePromises::default(),
     }
 }
 

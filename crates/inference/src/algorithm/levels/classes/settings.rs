@@ -204,7 +204,7 @@ impl AlgorithmSettings for ClassLevelsSettings {
         let mut derived =
             vec![Derived::new("levels.classes", classes as i64, format!("the outcome has {classes} levels"))];
         let promise = method.promise.as_ref();
-        let mu = promise.and_then(|promise| gaussian_mu(promise, &public.rows));
+        let mu = promise.and_then(|promise| gaussian_mu(promise, &method.sites, &public.rows));
         if let (Some(promise), Some(mu), Some(design)) = (promise, mu, InputDesign::of_layout(&public.inputs)) {
             let (rows, sources) = (public.all_rows(), public.sources(promise));
             let numbers = super::super::PublicNumbers { rows, sources, mu };
