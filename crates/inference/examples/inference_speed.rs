@@ -304,7 +304,13 @@ fn promise(clip: f64) -> Outcome<Promise> {
 
 fn method(algorithm: impl AlgorithmSettings + 'static, promise: Promise) -> Outcome<Method> {
     let (schedule, promise) = (Schedule::Synchronous, Some(promise));
-    Ok(Method { name: "measured".into(), algorithm: Arc::new(algorithm), schedule, promise, sites: SitePromises::default() })
+    Ok(Method {
+        name: "measured".into(),
+        algorithm: Arc::new(algorithm),
+        schedule,
+        promise,
+        sites: SitePromises::default(),
+    })
 }
 
 /// Damped PVI of so many rounds.

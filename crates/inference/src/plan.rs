@@ -18,6 +18,7 @@ mod costs;
 mod fitting;
 mod opening;
 mod shares;
+mod site_clip;
 
 pub use client::ClientPlan;
 pub use costs::Costs;
@@ -28,15 +29,15 @@ use crate::describe::{Conflict, NOT_TOGETHER};
 use crate::method::Method;
 use crate::release::{Bound, OpeningRelease, Releases};
 use crate::settings::{
-    Aggregator, Batching, Claim, Clip, DeltaRule, Noise, Promise, Schedule, SecureNoise, SecureSumSettings, SitePromise,
-    SitePromises,
+    Aggregator, Batching, Claim, Clip, DeltaRule, Noise, Promise, Schedule, SecureNoise, SecureSumSettings,
+    SitePromise, SitePromises,
 };
 use crate::{RunError, build};
 use privacy::accounting::moments::Moments;
 use privacy::accounting::{Pld, calibrate};
 use privacy::{
-    Accountant, Cohort, Delta, Epsilon, Event, Grain, Grid, Mechanism, NoiseMultiplier, NormBound, PrivacyError, Sampling,
-    SamplingRate, Shape, ShareNoise, Steps, Trust, Unit, VarianceSlack, sensitivity_factor,
+    Accountant, Cohort, Delta, Epsilon, Event, Grain, Grid, Mechanism, NoiseMultiplier, NormBound, PrivacyError,
+    Sampling, SamplingRate, Shape, ShareNoise, Steps, Trust, Unit, VarianceSlack, sensitivity_factor,
 };
 use rayon::prelude::*;
 use serde::Serialize;
@@ -46,6 +47,8 @@ use serde::Serialize;
 pub struct MethodPlan {
     /// One for each client, in order; empty for a method without privacy.
     pub clients: Vec<ClientPlan>,
+    /// What the sum of all is noised by, as the plan of a client with the method's own clip; none where every client adds its own noise.
+    pub sum: Option<ClientPlan>,
     /// Rounds that are made at most.
     pub rounds: u64,
     /// Server-client exchanges, all clients together, at most.
@@ -74,13 +77,16 @@ pub fn plan_with(costs: &Costs, method: &Method, clients: &[u64], dimension: usi
     method.check()?;
     method.sites.check_placed(clients.len())?;
     method.algorithm.check_size(method, clients, dimension)?;
-    let planned = match &method.promise {
-        None => Vec::new(),
+    let (planned, sum) = match &method.promise {
+        None => (Vec::new(), None),
         Some(promise) => {
             Costing::new(method, promise, clients, dimension + method.own_parameters())?.clients(costs, clients)?
         }
     };
-    planned.iter().try_for_each(|client| method.algorithm.check_shape(&client.shape, client.event.adjacency()))?;
+    planned
+        .iter()
+        .chain(&sum)
+        .try_for_each(|client| method.algorithm.check_shape(&client.shape, client.event.adjacency()))?;
     let free = method.algorithm.releases(dimension).reused;
     let most_rounds = method.most_rounds();
     let rounds = match (&method.promise, method.schedule) {
@@ -93,7 +99,7 @@ pub fn plan_with(costs: &Costs, method: &Method, clients: &[u64], dimension: usi
     let paid = planned.iter().fold(0_u64, |sum, client| sum.saturating_add(client.charges()));
     let messages = if method.promise.is_some() && !free { asked.min(paid) } else { asked };
     let bytes_per_message = message_bytes(method, clients, dimension);
-    let plan = MethodPlan { clients: planned, rounds, messages, bytes_per_message };
+    let plan = MethodPlan { clients: planned, sum, rounds, messages, bytes_per_message };
     if method.promise.is_some() {
         let terms = build::terms(method, &plan, clients, dimension)?;
         method.algorithm.check_noise(&terms, build::summing(method, clients.len())?, clients)?;
@@ -219,19 +225,30 @@ impl<'a> Costing<'a> {
         Ok(Self { constants, promise, releases, sums, trust, cohort, asked })
     }
 
-    /// The plan of every client. Clients on equal terms are costed once, those on different terms in parallel.
-    fn clients(&self, costs: &Costs, rows: &[u64]) -> Result<Vec<ClientPlan>, RunError> {
+    /// The plan of every client, and that of the sum where only sums are opened. Clients on equal terms are costed once, those on different
+    /// terms in parallel.
+    fn clients(&self, costs: &Costs, rows: &[u64]) -> Result<(Vec<ClientPlan>, Option<ClientPlan>), RunError> {
         let terms = rows.iter().enumerate().map(|(m, &n)| self.terms(self.own(m), n));
         let mut terms = terms.collect::<Result<Vec<_>, _>>()?;
         if self.trust == Trust::Aggregate {
             share_terms(&mut terms)?;
         }
-        let all =
-            terms.par_iter().map(|terms| costs.plan(&(self.constants, &self.releases, terms), || self.client(terms)));
+        let shared = |terms: &ClientTerms| costs.plan(&(self.constants, &self.releases, terms), || self.client(terms));
+        let planned = |(m, terms): (usize, &ClientTerms)| match self.clip_in_sum(m) {
+            None => shared(terms),
+            Some(clip) => {
+                let key = (self.constants, &self.releases, terms, clip);
+                costs.plan(&key, || self.under_clip(&shared(terms)?, clip))
+            }
+        };
+        let all = terms.par_iter().enumerate().map(planned);
         // The first refusal in the order of the clients, whichever came first on the threads.
         let all: Vec<Result<ClientPlan, RunError>> = all.collect();
         let among = |n: u64| if self.promise.unit == Unit::Client { rows.len() as u64 } else { n };
-        all.into_iter().zip(rows).map(|(plan, &n)| Ok(ClientPlan { among: among(n), ..plan? })).collect()
+        let all = all.into_iter().zip(rows).map(|(plan, &n)| Ok(ClientPlan { among: among(n), ..plan? }));
+        let all = all.collect::<Result<Vec<_>, RunError>>()?;
+        let sum = terms.first().filter(|_| self.trust == Trust::Aggregate).map(shared).transpose()?;
+        Ok((all, sum))
     }
 
     /// What a client has of its own, where it adds its own noise.

@@ -124,6 +124,12 @@ impl Sites {
         }
     }
 
+    /// The name of a client, or its number, counted from 1.
+    pub(crate) fn name(&self, client: usize) -> String {
+        let known = self.names.as_ref().and_then(|names| names.get(client)).cloned();
+        known.unwrap_or_else(|| (client + 1).to_string())
+    }
+
     /// The study with what its methods leave out derived from these numbers; as it is where rows or inputs are not known.
     pub(crate) fn settle(&self, study: &Study, schema: Option<&Schema>) -> Result<Study, StudyError> {
         let (rows, rows_are) = match self.basis {

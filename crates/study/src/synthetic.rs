@@ -386,8 +386,7 @@ impl Engine for SyntheticEngine {
 
     fn summary(&self) -> Result<DataSummary, StudyError> {
         let (rows, clients) = (self.made.rows_per_client, 1..=self.clients);
-        let client =
-            |client: usize| ClientSummary { name: client_name(client), rows, test_rows: 0, persons: None };
+        let client = |client: usize| ClientSummary { name: client_name(client), rows, test_rows: 0, persons: None };
         Ok(DataSummary {
             source: self.made.source().to_owned(),
             outcome: None,

@@ -6,7 +6,8 @@ use crate::identity::{PartyName, PublicKey};
 use crate::manifest::{self, NodeMember, Pace, SiteMember};
 use inference::algorithm::{Curvature, NoiseAwareConstants, NoiseAwareSettings, RoundBudget};
 use inference::settings::{
-    Aggregator, Claim, Clip, Damping, DeltaRule, Noise, Promise, Rounds, Schedule, SecureNoise, SecureSumSettings, SitePromises,
+    Aggregator, Claim, Clip, Damping, DeltaRule, Noise, Promise, Rounds, Schedule, SecureNoise, SecureSumSettings,
+    SitePromises,
 };
 use inference::{Expectation, InputLayout, Logistic, Method, Predictive, build};
 use privacy::{Epsilon, Event, Mechanism, NormBound, Sampling, Steps};

@@ -6,7 +6,8 @@ use inference::algorithm::{Curvature, NoiseAwareConstants, NoiseAwareSettings, P
 use inference::method::AlgorithmSettings;
 use inference::settings::{
     Aggregator, Batching, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Noise,
-    NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSumSettings, SitePromises,
+    NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSumSettings,
+    SitePromises,
 };
 use inference::solve::{Descend, LocalSolve, Perturb};
 use inference::{InputLayout, Logistic, Method, PersonKey, RecordId, Row, RowKeys, Rows, Shard, build};
@@ -52,7 +53,13 @@ pub(crate) fn method(name: &str, rounds: u64, dropouts: u64) -> Method {
         }
         _ => pvi(Perturb { local: Local::whole_step() }, rounds),
     };
-    Method { name: name.into(), algorithm, schedule, promise: Some(promise(aggregator)), sites: SitePromises::default() }
+    Method {
+        name: name.into(),
+        algorithm,
+        schedule,
+        promise: Some(promise(aggregator)),
+        sites: SitePromises::default(),
+    }
 }
 
 /// DP optimisation of a network, whose gates let through half as many numbers as an answer has.

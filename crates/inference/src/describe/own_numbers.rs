@@ -20,7 +20,12 @@ pub enum OwnNumber {
 pub const AT_OWN_GATES: &[OwnNumber] = &[OwnNumber::Budget, OwnNumber::Clip];
 
 /// Refuses numbers of single sites with which a part does not go.
-pub(super) fn check(method: &Method, promise: &Promise, allowed: &Allowed<OwnNumber>, who: &str) -> Result<(), Conflict> {
+pub(super) fn check(
+    method: &Method,
+    promise: &Promise,
+    allowed: &Allowed<OwnNumber>,
+    who: &str,
+) -> Result<(), Conflict> {
     let clip = if promise.aggregator == Aggregator::None { OwnNumber::Clip } else { OwnNumber::ClipInSum };
     let stated = [
         (OwnNumber::Budget, method.sites.first_key(SitePromise::budget_key)),
@@ -59,6 +64,7 @@ pub(super) fn of_sites(method: &Method, promise: &Promise, releases: &Releases) 
 /// The refusal of a bound that nothing is clipped to.
 pub(super) fn unused_clip(key: &str, releases: &Releases) -> Conflict {
     let of = releases.all().next().map_or("sums", |release| release.clipped.words());
-    let what = format!("the bound of {of} follows from other settings: there is nothing to clip to a bound of your own");
+    let what =
+        format!("the bound of {of} follows from other settings: there is nothing to clip to a bound of your own");
     Conflict::new(key, STRAY, what, "leave clip out")
 }

@@ -2,6 +2,7 @@
 
 use super::opening::PlannedStage;
 use super::{certified, shares, times};
+use crate::results::OwnPromise;
 use privacy::{CertifiedPlan, Delta, Epsilon, Event, Filter, Grant, Mechanism, NoiseMultiplier, PrivacyError, Shape};
 
 /// What one client will be charged.
@@ -121,6 +122,12 @@ impl ClientPlan {
             _ => Filter::Plan(plan),
         };
         Ok(Grant::Limited { epsilon: self.epsilon, delta: self.delta, filter })
+    }
+
+    /// What the client promises, where others promise something else.
+    pub fn own_promise(&self) -> OwnPromise {
+        let (epsilon, clip) = (self.epsilon.get(), self.shape.bound().get());
+        OwnPromise { epsilon, clip, noise_multiplier: self.noise_multiplier() }
     }
 
     /// Noise deviation divided by sensitivity, at least.

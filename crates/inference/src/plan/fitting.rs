@@ -53,7 +53,7 @@ impl Costing<'_> {
     }
 
     /// The plan with its cost by both accountants.
-    fn costed(&self, plan: ClientPlan) -> Result<ClientPlan, PrivacyError> {
+    pub(super) fn costed(&self, plan: ClientPlan) -> Result<ClientPlan, PrivacyError> {
         let whole = plan.first(plan.charges())?;
         let by_loss = !matches!(plan.event.mechanism(), Mechanism::SkellamSum { .. });
         let certified_plan = by_loss.then(|| CertifiedPlan::of(whole.clone(), plan.delta)).transpose()?;

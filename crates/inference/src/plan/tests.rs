@@ -58,7 +58,13 @@ fn pvi(solver: impl LocalSolve + 'static, rounds: Rounds) -> PviSettings {
 }
 
 fn of(algorithm: impl AlgorithmSettings + 'static, schedule: Schedule, promise: Promise) -> Method {
-    Method { name: "m".into(), algorithm: Arc::new(algorithm), schedule, promise: Some(promise), sites: SitePromises::default() }
+    Method {
+        name: "m".into(),
+        algorithm: Arc::new(algorithm),
+        schedule,
+        promise: Some(promise),
+        sites: SitePromises::default(),
+    }
 }
 
 fn method(solver: impl LocalSolve + 'static, rounds: u64, promise: Promise) -> Method {

@@ -113,7 +113,8 @@ impl SitePromises {
         let placed = self.in_order.as_ref().is_some_and(|placed| placed.len() == sites);
         match self.by_name.keys().next() {
             Some(name) if !placed => {
-                let what = format!("{name:?} has a promise of its own, and which of the {sites} sites it is is not known");
+                let what =
+                    format!("{name:?} has a promise of its own, and which of the {sites} sites it is is not known");
                 let hint = "plan where the table is there, or name the sites in [federation]";
                 Err(Conflict::new(format!("privacy.{SITES}"), "S012", what, hint))
             }
@@ -122,7 +123,10 @@ impl SitePromises {
     }
 
     /// The key of a site's number, for refusals, of the first site that has one.
-    pub(crate) fn first_key(&self, has: impl Fn(&SitePromise) -> Option<&'static str>) -> Option<(String, &'static str)> {
+    pub(crate) fn first_key(
+        &self,
+        has: impl Fn(&SitePromise) -> Option<&'static str>,
+    ) -> Option<(String, &'static str)> {
         self.iter().find_map(|(name, own)| has(own).map(|key| (format!("privacy.{SITES}.{name}.{key}"), key)))
     }
 }

@@ -128,7 +128,13 @@ pub(crate) fn method(
     schedule: Schedule,
     promise: impl Into<Option<Promise>>,
 ) -> Method {
-    Method { name: name.into(), algorithm: Arc::new(algorithm), schedule, promise: promise.into(), sites: SitePromises::default() }
+    Method {
+        name: name.into(),
+        algorithm: Arc::new(algorithm),
+        schedule,
+        promise: promise.into(),
+        sites: SitePromises::default(),
+    }
 }
 
 /// The name of a method's algorithm.

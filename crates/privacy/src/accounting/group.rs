@@ -200,9 +200,9 @@ fn combinations(kinds: &[(&[Event], u64)], left: u64) -> Result<Vec<Vec<Event>>,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accounting::Pld;
     use crate::accounting::composition::Basic;
     use crate::accounting::gdp::Gdp;
-    use crate::accounting::Pld;
     use crate::exact_float::fixed;
     use crate::{Adjacency, Sampling, Unit};
 
@@ -221,7 +221,9 @@ mod tests {
         let promises: Vec<(Epsilon, Delta)> =
             plans.iter().map(|plan| (Epsilon::new(Pld.epsilon(plan, delta).unwrap().upper).unwrap(), delta)).collect();
         let e = |m: usize| promises[m].0.get();
-        for (k, largest, order) in [(1, e(1), vec![1]), (2, e(1) + e(2), vec![2, 1]), (3, e(0) + e(1) + e(2), vec![0, 2, 1])] {
+        for (k, largest, order) in
+            [(1, e(1), vec![1]), (2, e(1) + e(2), vec![2, 1]), (3, e(0) + e(1) + e(2), vec![0, 2, 1])]
+        {
             let (epsilon, failure) = at_several_sites(&promises, k).unwrap();
             assert!(epsilon.get() >= largest && epsilon.get() <= largest * (1.0 + 1e-12), "{k}: {epsilon:?}");
             let together: Vec<Event> = order.iter().flat_map(|&m| plans[m].clone()).collect();
@@ -238,7 +240,12 @@ mod tests {
                     own
                 })
                 .sum();
-            assert!(same == epsilon && of_sum.get() >= failure.get() * (1.0 - 1e-12) && (of_sum.get() / by_hand - 1.0).abs() < 1e-12, "{k}");
+            assert!(
+                same == epsilon
+                    && of_sum.get() >= failure.get() * (1.0 - 1e-12)
+                    && (of_sum.get() / by_hand - 1.0).abs() < 1e-12,
+                "{k}"
+            );
             // One sum: Δ/σ of the sites add up, so that 1/z does.
             let z = 1.0 / order.iter().map(|&m| 1.0 / plans[m][0].noise_multiplier().unwrap().get()).sum::<f64>();
             assert!(Pld.epsilon(&plan(z), of_sum).unwrap().upper <= epsilon.get(), "{k}");

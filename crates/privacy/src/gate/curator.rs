@@ -3,7 +3,8 @@
 //! The curator sees every site's clipped sum; in a simulation that is a choice of trust, in production it does not exist. The same
 //! client gate seals contributions for a secure sum, where nobody sees a single one.
 
-use super::{CalibratedNoise, Gate, Tickets, check_sum};
+use super::shared_noise::covers;
+use super::{CalibratedNoise, Gate, Tickets, check_sum, sensitivity_units};
 use crate::batch::{Batch, BatchSampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
@@ -153,6 +154,7 @@ impl Curator {
         let one = outgoing.into_contribution()?;
         check_match(&one, &self.event, &self.shape)?;
         check_place(&one, &self.place, &mut self.sites)?;
+        self.sensitivity = self.sensitivity.max(sensitivity_units(&one.shape, &one.event, Trust::Aggregate)?);
         self.total.iter_mut().zip(one.input.iter()).for_each(|(t, u)| *t = t.wrapping_add(*u));
         Ok(())
     }
@@ -193,9 +195,11 @@ fn check_place(
     Ok(())
 }
 
-/// A contribution must be charged for the very event, and have the very shape, that the sum was announced with.
+/// A contribution must be charged for the very event, and have the very shape, that the sum was announced with; or for a bound of its
+/// own, by an event that the sum's noise covers.
 pub(crate) fn check_match(one: &Contribution, event: &Event, shape: &Shape) -> Result<(), PrivacyError> {
-    if one.shape != *shape || one.event.repeated(event.steps()) != *event {
+    let same = one.shape == *shape && one.event.repeated(event.steps()) == *event;
+    if !same && !covers(event, shape, one) {
         return Err(PrivacyError::Shape {
             found: format!("{} for {}", one.shape, one.event),
             expected: format!("{shape} for {event}"),

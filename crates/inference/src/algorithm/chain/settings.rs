@@ -14,8 +14,8 @@ use crate::algorithm::pvi::COVARIANCE_KEY;
 use crate::algorithm::{GlobalVi, Protocol};
 use crate::client::Summing;
 use crate::describe::{
-    AT_OWN_GATES, Allowed, Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Pacing, Reading,
-    Registered, STRAY, VALUE, ValueKind, resolve,
+    AT_OWN_GATES, Allowed, Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Pacing,
+    Reading, Registered, STRAY, VALUE, ValueKind, resolve,
 };
 use crate::method::{AlgorithmSettings, BoundWords, Description, DrawPlan, Method, Parts};
 use crate::release::{Bound, BudgetShare, Clipped, Numbers, OpeningRelease, Release, Releases};

@@ -232,7 +232,8 @@ impl AlgorithmSettings for LevelsSettings {
 
     fn derived(&self, method: &Method, public: &PublicNumbers) -> Vec<Derived> {
         let Some(promise) = &method.promise else { return Vec::new() };
-        let (Some(design), Some(mu)) = (InputDesign::of_layout(&public.inputs), gaussian_mu(promise, &method.sites, &public.rows))
+        let (Some(design), Some(mu)) =
+            (InputDesign::of_layout(&public.inputs), gaussian_mu(promise, &method.sites, &public.rows))
         else {
             return Vec::new();
         };

@@ -9,8 +9,8 @@ use crate::algorithm::pvi::{
 };
 use crate::algorithm::source::SourceTerms;
 use crate::describe::{
-    ANY_UNIT, AT_OWN_GATES, Allowed, Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Pacing,
-    PrivacyNeed, Reading, STRAY, ValueKind, resolve,
+    ANY_UNIT, AT_OWN_GATES, Allowed, Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise,
+    Pacing, PrivacyNeed, Reading, STRAY, ValueKind, resolve,
 };
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
 use crate::public::{Derived, PublicNumbers, counted, rounded};

@@ -351,7 +351,9 @@ impl AlgorithmSettings for StatisticsSettings {
         let multiplier = terms.first().map_or(0.0, of);
         // The variance in all answers together, in units of the first one's.
         let times: f64 = match parts.summing {
-            Summing::Nobody => terms.iter().map(|own| if multiplier > 0.0 { (of(own) / multiplier).powi(2) } else { 1.0 }).sum(),
+            Summing::Nobody => {
+                terms.iter().map(|own| if multiplier > 0.0 { (of(own) / multiplier).powi(2) } else { 1.0 }).sum()
+            }
             summing => summing.times(terms.len()),
         };
         let search = SyntheticSearch {
