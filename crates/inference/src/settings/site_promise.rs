@@ -131,6 +131,12 @@ impl SitePromises {
     }
 }
 
+impl FromIterator<(String, SitePromise)> for SitePromises {
+    fn from_iter<I: IntoIterator<Item = (String, SitePromise)>>(sites: I) -> Self {
+        Self { by_name: sites.into_iter().collect(), in_order: None }
+    }
+}
+
 impl SitePromise {
     /// From the table of one site.
     fn read(name: &str, keys: &Keys<'_>) -> Result<Self, Conflict> {
