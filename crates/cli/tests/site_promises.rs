@@ -47,18 +47,25 @@ fn of_sites(results: &Value) -> Vec<(String, f64, f64, f64)> {
 fn sites_with_promises_of_their_own_are_planned_simulated_and_told() {
     let room = Room::new("own-promises", STUDY);
     let told = room.told(&["plan", "study.toml"]);
-    for words in ["cleveland: ε at most", "hungary: ε at most", "rows at 2 sites: ε at most 5", "rows at 4 sites: ε at most 6.5"] {
+    for words in
+        ["cleveland: ε at most", "hungary: ε at most", "rows at 2 sites: ε at most 5", "rows at 4 sites: ε at most 6.5"]
+    {
         assert!(told.contains(words), "{words} is not in\n{told}");
     }
     let plan = room.answer(&["plan", "study.toml", "--json"]);
-    let sites: Vec<&str> =
-        plan["methods"][0]["privacy"]["clients"].as_array().unwrap().iter().map(|c| c["site"].as_str().unwrap()).collect();
+    let sites: Vec<&str> = plan["methods"][0]["privacy"]["clients"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["site"].as_str().unwrap())
+        .collect();
     assert_eq!(sites, ["cleveland", "hungary", "switzerland", "va_long_beach"]);
 
     room.told(&["simulate", "study.toml", "--out", "out"]);
     let read = |file: &str| std::fs::read_to_string(room.0.join("out").join(file)).unwrap();
     let results: Value = serde_json::from_str(&read("results.json")).unwrap();
-    let granted = [("cleveland", 0.5, 1e-5), ("hungary", 4.0, 1e-6), ("switzerland", 1.0, 1e-5), ("va_long_beach", 1.0, 1e-5)];
+    let granted =
+        [("cleveland", 0.5, 1e-5), ("hungary", 4.0, 1e-6), ("switzerland", 1.0, 1e-5), ("va_long_beach", 1.0, 1e-5)];
     for ((name, own, certified, delta), expected) in of_sites(&results).into_iter().zip(granted) {
         assert_eq!((name.as_str(), own, delta), expected);
         assert!(certified <= own && certified > 0.99 * own, "{name}: {certified}");
@@ -102,7 +109,12 @@ fn promises_of_no_site_and_of_no_noise_of_its_own_are_refused_at_their_line() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(code) && said.contains(line) && said.contains(words), "{said}");
     };
-    refused(&STUDY.replace("sites.cleveland", "sites.cleveland2"), "S002", "study.toml:1", "did you mean \"cleveland\"?");
+    refused(
+        &STUDY.replace("sites.cleveland", "sites.cleveland2"),
+        "S002",
+        "study.toml:1",
+        "did you mean \"cleveland\"?",
+    );
     let curator = STUDY.replace("delta = 1e-5\n", "delta = 1e-5\naggregator = \"curator\"\n");
     refused(&curator, "S007", "study.toml:1", "state clip for this site");
 }

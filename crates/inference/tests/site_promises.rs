@@ -1,11 +1,11 @@
 //! Sites with ε, δ and a clip of their own: what each is planned for, charged and noised with, and what is refused.
 
 use crate::common::{
-    adam, add_remove, by_client, committee, global_vi, method, model_of, noise_aware, promise, pvi, rows, secure,
-    simulation, sites, unclipped, whole_step,
+    adam, add_remove, by_client, global_vi, method, model_of, noise_aware, promise, pvi, rows, secure, simulation,
+    sites, unclipped, whole_step,
 };
+use inference::algorithm::Curvature;
 use inference::algorithm::levels::{LevelsSettings, ServedPrior};
-use inference::algorithm::{CommitteePrior, Curvature};
 use inference::describe::{Conflict, Registry};
 use inference::message::Direct;
 use inference::plan::{ClientPlan, MethodPlan, plan};
@@ -121,12 +121,7 @@ fn under_one_noise_a_sites_epsilon_follows_from_its_clip() {
     for aggregator in [Aggregator::Curator, secure(SecureNoise::Nodes, 0, 1)] {
         for adjacency in [Adjacency::Substitute, Adjacency::AddRemove] {
             let promise = Promise { adjacency, ..promise(1.0, aggregator) };
-            let method = method(
-                "committee",
-                committee(CommitteePrior::Same, Perturb { local: whole_step() }),
-                Schedule::Synchronous,
-                promise,
-            );
+            let method = perturb(promise);
             let plan = planned(&in_a_sum(method));
             let sum = plan.sum.as_ref().unwrap();
             let deviation = |client: &ClientPlan| {

@@ -117,7 +117,9 @@ impl Gate for CuratorGate {
 pub struct Curator {
     shape: Shape,
     event: Event,
+    /// How far one unit of a site moves the sum at most, and what that site was charged for: for records.
     sensitivity: u64,
+    recorded: Event,
     deviation: f64,
     /// The sum before noise, and the noise: wiped when the curator is dropped.
     total: Zeroizing<Vec<i64>>,
@@ -142,7 +144,18 @@ impl Curator {
         let (total, mut noise) = (zeros(), zeros());
         gaussian.fill(&mut source.stream(context)?, &mut noise);
         let (event, tape, place) = (event.clone(), tape.cloned(), ContributionPlace::of(context));
-        Ok(Self { shape, event, sensitivity, deviation, total, noise, tape, place, sites: Vec::new() })
+        Ok(Self {
+            shape,
+            recorded: event.clone(),
+            event,
+            sensitivity,
+            deviation,
+            total,
+            noise,
+            tape,
+            place,
+            sites: Vec::new(),
+        })
     }
 
     /// Adds one client's contribution: one of each site, for this round.
@@ -154,7 +167,10 @@ impl Curator {
         let one = outgoing.into_contribution()?;
         check_match(&one, &self.event, &self.shape)?;
         check_place(&one, &self.place, &mut self.sites)?;
-        self.sensitivity = self.sensitivity.max(sensitivity_units(&one.shape, &one.event, Trust::Aggregate)?);
+        let own = sensitivity_units(&one.shape, &one.event, Trust::Aggregate)?;
+        if own > self.sensitivity {
+            (self.sensitivity, self.recorded) = (own, one.event.repeated(self.event.steps()));
+        }
         self.total.iter_mut().zip(one.input.iter()).for_each(|(t, u)| *t = t.wrapping_add(*u));
         Ok(())
     }
@@ -169,7 +185,7 @@ impl Curator {
                     noise: vec![self.noise.to_vec()],
                     sensitivity: self.sensitivity,
                     deviation: self.deviation,
-                    event: self.event,
+                    event: self.recorded,
                 })
                 .swap_remove(0),
             ),

@@ -74,7 +74,11 @@ fn with_multiplier(event: &Event, noise_multiplier: NoiseMultiplier) -> Result<E
 mod tests {
     use super::*;
     use crate::exact_float::fixed;
-    use crate::{Adjacency, Grain, Grid, NormBound, Steps};
+    use crate::noise::{NoiseContext, Seeded};
+    use crate::{
+        Adjacency, Batch, Bounded, Curator, CuratorGate, Gate, Grain, Grant, Grid, Ledger, MemoryJournal, NormBound,
+        Steps,
+    };
 
     fn shape(bound: f64) -> Shape {
         Shape::new(2, NormBound::new(bound).unwrap(), Grain::Example, Grid::new(16).unwrap()).unwrap()
@@ -96,6 +100,31 @@ mod tests {
             assert!(fixed(multiplier) * sensitivity <= fixed(given), "{z}");
             assert!(fixed(multiplier * (1.0 + 1e-14)) * sensitivity > fixed(given), "{z}");
         }
+    }
+
+    /// A site that clips to twice the bound is taken by a sum only if it was charged for what that costs.
+    #[test]
+    fn a_contribution_that_the_noise_does_not_cover_is_refused() {
+        let (mut source, round) = (Seeded::new(3), NoiseContext::default());
+        let mut taken = |charged: &Event, own: Shape| {
+            let mut journal = MemoryJournal::default();
+            let receipt = Ledger::open(Grant::Unlimited, &mut journal).unwrap().charge(charged, &mut journal).unwrap();
+            let mut gate = CuratorGate::new(receipt, own, &mut source, &round).unwrap();
+            let mut batch = Batch::default();
+            gate.batch(1, &mut batch).unwrap();
+            let mut sum = Bounded::examples(own, &batch).unwrap();
+            sum.push(&[0.1, 0.2]).unwrap();
+            let mut curator = Curator::new(&event(4.0), shape(1.0), &mut source, &round, None).unwrap();
+            curator.add(gate.send(&sum).unwrap()).is_ok()
+        };
+        for bound in [0.5, 1.0, 2.0] {
+            let own = event_under_bound(&event(4.0), &shape(1.0), &shape(bound)).unwrap();
+            assert!(taken(&own, shape(bound)), "{bound}");
+        }
+        assert!(!taken(&event(4.0), shape(2.0)), "twice the bound at the same multiplier");
+        assert!(taken(&event(4.0), shape(0.5)), "more was charged than it costs");
+        let other = Event::gaussian(NoiseMultiplier::new(2.0).unwrap(), Adjacency::AddRemove, Steps::ONE);
+        assert!(!taken(&other, shape(1.0)), "another relation");
     }
 
     #[test]
