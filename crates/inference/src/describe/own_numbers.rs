@@ -16,6 +16,17 @@ pub enum OwnNumber {
     ClipInSum,
 }
 
+impl OwnNumber {
+    /// Its key, and where it is taken.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Budget => "epsilon and delta",
+            Self::Clip => "clip at a gate of its own",
+            Self::ClipInSum => "clip with an aggregator",
+        }
+    }
+}
+
 /// ε, δ and clips of sites at their own gates.
 pub const AT_OWN_GATES: &[OwnNumber] = &[OwnNumber::Budget, OwnNumber::Clip];
 
