@@ -147,8 +147,11 @@ impl Simulator {
     }
 }
 
+/// The training rows of each client, and the names of the clients where these are known.
+pub(crate) type CountedSites = (Vec<u64>, Option<Vec<String>>);
+
 /// The training rows of each client by the study's first seed, with its name where the study has clients.
-pub(crate) fn rows(study: &Study, folders: &Folders) -> Result<(Vec<u64>, Option<Vec<String>>), StudyError> {
+pub(crate) fn rows(study: &Study, folders: &Folders) -> Result<CountedSites, StudyError> {
     let source = datasets::open(&study.data.source, study.data.schema.as_deref(), folders)?;
     columns::Columns::of(study, folders)?;
     let (split, partition) = (&study.data.split, &study.partition);

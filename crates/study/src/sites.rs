@@ -6,7 +6,7 @@ use super::meant::Study;
 use crate::datasets::{self, Set};
 use crate::error::StudyError;
 use crate::load::Folders;
-use crate::simulator;
+use crate::simulator::{self, CountedSites};
 use crate::synthetic::client_name;
 use inference::Method;
 use inference::public::{PublicNumbers, RowCounts};
@@ -197,7 +197,7 @@ fn is_public(method: &Method) -> bool {
 
 /// The training rows of each client by the study's first seed, where its table is there and every method takes their number as
 /// public.
-fn count(study: &Study, folders: &Folders) -> Result<Option<(Vec<u64>, Option<Vec<String>>)>, StudyError> {
+fn count(study: &Study, folders: &Folders) -> Result<Option<CountedSites>, StudyError> {
     let declared = study.data.declared_rows.is_some();
     if declared || !is_there(study, folders) || !study.methods.iter().all(is_public) {
         return Ok(None);
