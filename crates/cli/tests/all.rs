@@ -21,6 +21,7 @@ mod run;
 mod schema;
 mod sets;
 mod site_intercept;
+mod site_promises;
 mod statistics_findings;
 mod study;
 mod support;

@@ -14,7 +14,7 @@ use crate::results::CurvePoint;
 use crate::score::{Prominence, Scores, calibration, scores};
 use crate::settings::{
     Batching, Chart, Covariance, Damping, FactorRule, Gradients, Local, NoiseReading, Optimiser, Readout, Repair,
-    Rounds, Schedule,
+    Rounds, Schedule, SitePromises,
 };
 use crate::simulate::Simulation;
 use crate::solve::Clear;
@@ -279,6 +279,7 @@ impl Simulation<'_> {
             }),
             schedule: Schedule::Sequential,
             promise: None,
+            sites: SitePromises::default(),
         };
         let shard = Shard::new(rows.clone(), RowKeys::of_slots((0..rows.len() as u64).collect())).map_err(misfit)?;
         let site = Site { name: method.name.clone(), shard, own: Vec::new() };

@@ -247,7 +247,8 @@ impl<'a> Drive<'a> {
                 sum.open()?
             }
             None => {
-                let mut curator = Curator::new(&terms.event, terms.shape, source, &context, tape)?;
+                let (event, shape) = terms.summed();
+                let mut curator = Curator::new(event, *shape, source, &context, tape)?;
                 sealed.into_iter().try_for_each(|one| curator.add(one))?;
                 curator.open()
             }

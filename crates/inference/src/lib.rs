@@ -161,6 +161,6 @@ pub use prior::{
 pub use record::{Observer, Record, SiteIntercept, SiteScores};
 pub use recovery::Recovery;
 pub use score::{Score, Scores, calibration, scores};
-pub use seat::{ClientView, Opening, Stage, Terms};
+pub use seat::{ClientView, Opening, Stage, SumTerms, Terms};
 pub use simulate::Simulation;
 pub use total::Total;

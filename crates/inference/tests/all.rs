@@ -31,6 +31,7 @@ mod questions;
 mod record_play;
 mod seeded;
 mod site_intercept;
+mod site_promises;
 mod statistics;
 mod taint;
 mod warnings;

@@ -150,21 +150,25 @@ impl Simulator {
     }
 }
 
-/// The training rows of each client by the study's first seed.
-pub(crate) fn rows(study: &Study, folders: &Folders) -> Result<Vec<u64>, StudyError> {
+/// The training rows of each client, and the names of the clients where these are known.
+pub(crate) type CountedSites = (Vec<u64>, Option<Vec<String>>);
+
+/// The training rows of each client by the study's first seed, with its name where the study has clients.
+pub(crate) fn rows(study: &Study, folders: &Folders) -> Result<CountedSites, StudyError> {
     let source = datasets::open(&study.data.source, study.data.schema.as_deref(), folders)?;
     columns::Columns::of(study, folders)?;
     let (split, partition) = (&study.data.split, &study.partition);
     let keep: Vec<&str> = [split.column(), partition.column()].into_iter().flatten().collect();
     let table = source.read(study.model.intercept, &keep)?;
     if !study.simulated {
-        return Ok(vec![table.rows.len() as u64]);
+        return Ok((vec![table.rows.len() as u64], None));
     }
     let seed = study.seeds.first().copied().unwrap_or(1);
     let split = (split, study.data.split_seed.unwrap_or(seed));
     let dealt = Federation::of_split(&table, split, partition, seed);
     let dealt = dealt.map_err(|error| StudyError::data(source.name.as_str(), error))?;
-    Ok(dealt.sites.iter().map(|site| site.shard.len() as u64).collect())
+    let rows = dealt.sites.iter().map(|site| site.shard.len() as u64).collect();
+    Ok((rows, Some(dealt.sites.into_iter().map(|site| site.name).collect())))
 }
 
 impl Engine for Simulator {

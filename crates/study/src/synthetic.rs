@@ -199,6 +199,11 @@ pub(super) fn of(
     stated(typed, &data.source, model, source, "data.synthetic").map(Some)
 }
 
+/// The name of a client of made-up rows, counted from 0.
+pub(crate) fn client_name(client: usize) -> String {
+    format!("client {client}")
+}
+
 /// How the keys of a source are written.
 fn keys_of(source: &str) -> &'static str {
     match source {
@@ -419,8 +424,7 @@ impl Engine for SyntheticEngine {
 
     fn summary(&self) -> Result<DataSummary, StudyError> {
         let (rows, clients) = (self.made.rows_per_client, 1..=self.clients);
-        let client =
-            |client: usize| ClientSummary { name: format!("client {client}"), rows, test_rows: 0, persons: None };
+        let client = |client: usize| ClientSummary { name: client_name(client), rows, test_rows: 0, persons: None };
         Ok(DataSummary {
             source: self.made.source().to_owned(),
             outcome: None,

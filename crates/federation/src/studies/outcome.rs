@@ -265,10 +265,10 @@ fn privacy(parts: &RunParts) -> Result<FederationPrivacy, StudyRunError> {
     Ok(FederationPrivacy {
         unit: promise.unit.to_string(),
         adjacency: promise.adjacency.to_string(),
-        epsilon: promise.epsilon.get(),
+        epsilon: largest(&mut clients.iter().map(|client| client.epsilon.get())),
         aggregator: words::aggregator(promise.aggregator),
         secure_sum: words::secure_sum(promise.aggregator),
-        promise: format!("{} promises {}.", method.name, words::promise(promise)),
+        promise: format!("{} promises {}.", method.name, words::promised(method, promise)),
         noise_multiplier: largest(&mut clients.iter().map(|client| client.noise_multiplier())),
         clip: largest(&mut clients.iter().map(|client| client.shape.bound().get())),
     })

@@ -9,6 +9,7 @@
 //! The order of the checks: the limits of every part with what it needs of the model, what the
 //! algorithm itself refuses, rounds, and last the promise with each release.
 
+use super::own_numbers::{self, OwnNumber, unused_clip};
 use super::{Conflict, NOT_TOGETHER, PRIVACY_OR_NOT};
 use crate::method::Method;
 use crate::release::{Bound, Clipped, Release, Releases};
@@ -140,6 +141,8 @@ pub struct Limits {
     pub units: Allowed<Unit>,
     /// Which neighbouring relations.
     pub relations: Allowed<Adjacency>,
+    /// Which numbers of the promise sites may have of their own.
+    pub own_numbers: Allowed<OwnNumber>,
     /// What it needs of a model.
     pub needs: &'static [Need],
     /// Whether sites may have an intercept of their own.
@@ -158,6 +161,7 @@ impl Limits {
             because: "it does not sum the rows of a person before it clips",
         },
         relations: Allowed { values: &[Adjacency::Substitute, Adjacency::AddRemove], because: "" },
+        own_numbers: Allowed { values: &[OwnNumber::Budget, OwnNumber::Clip, OwnNumber::ClipInSum], because: "" },
         needs: &[],
         site_intercept: true,
     };
@@ -301,6 +305,7 @@ fn one(method: &Method, name: &str, limits: &Limits) -> Result<(), Conflict> {
         limits.trust.check(promise.aggregator.party(), TrustedParty::word, "privacy.aggregator", "S007", who)?;
         limits.units.check(promise.unit, unit_word, "privacy.unit", "S008", who)?;
         limits.relations.check(promise.adjacency, relation_word, "privacy.adjacency", "S008", who)?;
+        own_numbers::check(method, promise, &limits.own_numbers, who)?;
     }
     if method.algorithm.site_intercept().is_some() && !limits.site_intercept {
         let what = format!("{who} has no site-specific intercept");
@@ -375,7 +380,8 @@ fn promised(method: &Method, promise: &Promise, releases: &Releases) -> Result<(
         return Err(Conflict::new("site_intercept", NOT_TOGETHER, what, "use aggregator = \"none\", or leave it out"));
     }
     releases.all().try_for_each(|release| one_release(promise, release, method.algorithm.batch_key()))?;
-    clip(promise, releases, method.algorithm.derives_clip())
+    clip(promise, releases, method.algorithm.derives_clip())?;
+    own_numbers::of_sites(method, promise, releases)
 }
 
 /// One release against the theorems of the privacy crate: is there a sensitivity for its grain under
@@ -446,13 +452,7 @@ fn clip(promise: &Promise, releases: &Releases, derived: bool) -> Result<(), Con
             let what = "`clip`, the largest norm of one row's gradient or of a change, is missing";
             Err(Conflict::new("privacy", super::UNREADABLE, what, "for example clip = 2.0"))
         }
-        Some(_) if used.is_empty() => {
-            let of = releases.all().next().map_or("sums", |release| release.clipped.words());
-            let what = format!(
-                "the bound of {of} follows from other settings: there is nothing to clip to a bound of your own"
-            );
-            Err(Conflict::new("privacy.clip", super::STRAY, what, "leave clip out"))
-        }
+        Some(_) if used.is_empty() => Err(unused_clip("privacy.clip", releases)),
         Some(Clip::TimesRate(_)) if used.iter().any(|release| release.clipped != Clipped::Gradients) => {
             let what = "times_rate bounds gradients that are scaled by rows / batch, and this method clips other sums";
             Err(Conflict::new("privacy.clip", NOT_TOGETHER, what, "for example clip = 2.0"))

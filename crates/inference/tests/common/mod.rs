@@ -25,7 +25,7 @@ use inference::method::AlgorithmSettings;
 use inference::release::Bound;
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Noise,
-    NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSumSettings,
+    NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSumSettings, SitePromises,
 };
 use inference::solve::{Clear, Descend, Hybrid, LocalSolve, Prior, Problem, Task};
 use inference::{
@@ -138,7 +138,13 @@ pub(crate) fn method(
     schedule: Schedule,
     promise: impl Into<Option<Promise>>,
 ) -> Method {
-    Method { name: name.into(), algorithm: Arc::new(algorithm), schedule, promise: promise.into() }
+    Method {
+        name: name.into(),
+        algorithm: Arc::new(algorithm),
+        schedule,
+        promise: promise.into(),
+        sites: SitePromises::default(),
+    }
 }
 
 /// The name of a method's algorithm.

@@ -287,7 +287,7 @@ impl RunMonitor {
             name: self.name.clone(),
             method: self.manifest.method.clone(),
             model: self.model.clone(),
-            promise: method.promise.as_ref().map_or_else(String::new, words::promise),
+            promise: method.promise.as_ref().map_or_else(String::new, |promise| words::promised(method, promise)),
             schedule: words::schedule(method.schedule).to_owned(),
             summing: match self.parts.built.summing {
                 Summing::Secure { nodes, .. } => format!("secure sum over {nodes} nodes"),
