@@ -322,11 +322,16 @@ impl Coordinator {
     /// No total of this round will ever be complete, and some nodes have published a part of one. Nothing is folded; every site has
     /// charged the round, and the run goes on with the next.
     fn lose_round(&mut self, at: Attempt, published: BTreeSet<u32>) -> Change {
-        let mut missing = self.header.failures.renounced(at);
-        if missing.is_empty() {
-            missing.extend(0..self.manifest.nodes.len() as u32);
-        }
-        missing.retain(|node| !published.contains(node));
+        let renounced = self.header.failures.renounced(at);
+        let missing = match renounced.is_empty() {
+            // Its time is up, and nobody has said why.
+            true if at == self.present() => (0..self.manifest.nodes.len() as u32).collect(),
+            // No node has given this attempt up, so it ended before its close: a part of it cannot have been published.
+            true => published.clone(),
+            false => renounced,
+        };
+        let published: BTreeSet<u32> = if missing == published { BTreeSet::new() } else { published };
+        let missing = missing.difference(&published).copied().collect();
         self.header.failures.lost.push(LostRound { at, published, missing });
         if let Some(ended) = self.judge() {
             return ended;

@@ -461,7 +461,8 @@ impl FaultWorld {
             return;
         };
         if self.is_withheld(party, &bytes) {
-            self.actors[party].awaiting = None;
+            // It says so again until the server goes on.
+            (self.actors[party].awaiting, self.actors[party].silent) = (None, true);
             return;
         }
         self.actors[party].awaiting = wire::content_digest(&bytes).ok();
