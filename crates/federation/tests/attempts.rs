@@ -112,8 +112,7 @@ fn sum_file(local_run: &LocalRun) -> String {
 #[test]
 fn a_node_that_is_gone_after_another_has_published_loses_the_round_and_three_of_them_end_the_run() {
     let mut local_run = LocalRun::new(ScriptedServer::new("sum/5/1", 4, 2, 3), owner);
-    let is_part =
-        |request: &Request| matches!(request, Request::Letters(letters) if letters.iter().any(|letter| kind(letter) == MessageKind::Part));
+    let is_part = |request: &Request| matches!(request, Request::Letters(letters) if letters.iter().any(|letter| kind(letter) == MessageKind::Part));
     for _ in 0..600 {
         for member in local_run.members() {
             let (bytes, said) = local_run.next(member);
