@@ -11,6 +11,8 @@ use federation::server::{Call, CallOutcome, CallerIdentity, RunEngine};
 use federation::store::{MemoryStore, ServerStore};
 use federation::wire::{self, Sender, ServerReply, UnverifiedContent};
 use inference::Shard;
+use inference::algorithm::Answers;
+use privacy::GridVector;
 use privacy::noise::{Digest, OsKeyed};
 use prost::Message as _;
 use std::sync::Arc;
@@ -117,6 +119,18 @@ impl ScriptedServer {
     pub(crate) fn question(&self) -> Vec<u8> {
         let protocol = &self.parts.built.protocol;
         protocol.ask(&protocol.start().unwrap()).unwrap()
+    }
+
+    /// Another question of a run of sums, that of a state in which something was folded.
+    pub(crate) fn other_question(&self) -> Vec<u8> {
+        let (built, first) = (&self.parts.built, self.question());
+        let (state, shape) = (built.protocol.start().unwrap(), built.terms[0].shape);
+        let total = GridVector::new(shape.grid(), vec![1 << 20; shape.dimension()]);
+        let from = (0..self.keys.sites.len()).collect();
+        let folded = built.protocol.fold(&state, &Answers::Sum { total, from }).unwrap();
+        let other = built.protocol.ask(&folded.state).unwrap();
+        assert_ne!(first, other);
+        other
     }
 
     /// The bytes of a reply, signed by a key.

@@ -3,7 +3,7 @@
 use super::FaultWorld;
 use crate::common::message_kind::{MessageKind, content, kind};
 use federation::agent::MOST_CHARGES;
-use federation::coordinator::{CoordinatorPhase, Fold, FoldInput, Header};
+use federation::coordinator::{CoordinatorPhase, Fold, FoldInput, Header, MOST_LOST_ROUNDS, MOST_STRIKES};
 use federation::log::{Log, LogEntry, SimulatedDisk};
 use federation::message::{Attempt, Instruction, MemberId, Request, RunOutcome};
 use federation::store::ServerStore;
@@ -44,6 +44,11 @@ impl FaultWorld {
             }
             Request::Letters(letters) => {
                 for letter in letters {
+                    if let MemberId::Site(site) = member {
+                        let (round, questions) = (letter.at.round, &mut self.actors[party].questions);
+                        let first = *questions.entry(round).or_insert(letter.question);
+                        assert_eq!(first, letter.question, "INV14: site {site} answers two questions of round {round}");
+                    }
                     let (key, content) = ((letter.at, letter.to, kind(&letter)), content(&letter));
                     let letters = &mut self.actors[party].letters;
                     let first = *letters.entry(key).or_insert(content);
@@ -156,18 +161,34 @@ impl FaultWorld {
         }
         let header = self.server.as_ref().map(|engine| engine.coordinator().header().clone()).unwrap();
         let CoordinatorPhase::Finished(outcome) = header.phase else { panic!("the run is not over") };
+        self.check_lost(&header);
         if let RunOutcome::SumFailed(member) = outcome {
             self.check_failed(member, &header);
         }
     }
 
-    /// INV14: a run ends by a member's name only after three attempts at one sum, or one of which a part was published, and only
-    /// where there was trouble for each of them.
+    /// INV20: a run ends by a member's name only after ten failed attempts of it or three lost rounds, and only where there was
+    /// trouble for each of them.
     fn check_failed(&self, member: MemberId, header: &Header) {
-        assert!(self.manifest.key(member).is_some() && member != MemberId::Server, "INV14: nobody is named");
-        let attempts: BTreeSet<u64> = header.failures.round.iter().map(|(attempt, _)| *attempt).collect();
-        assert_eq!(attempts.last(), Some(&header.session), "INV14: the last attempt has not failed");
+        assert!(self.manifest.key(member).is_some() && member != MemberId::Server, "INV20: nobody is named");
+        let failures = &header.failures;
+        let own = failures.strikes.iter().filter(|strike| strike.member == member).count();
+        let lost = failures.lost.len();
+        assert!(
+            own >= MOST_STRIKES || lost >= MOST_LOST_ROUNDS,
+            "INV20: {member:?} has {own} strikes, {lost} are lost"
+        );
         let troubles = self.troubles;
-        assert!(troubles >= attempts.len() as u64, "INV14: {attempts:?} failed after {troubles} troubles");
+        assert!(troubles >= own.max(lost) as u64, "INV20: {own} strikes and {lost} lost rounds of {troubles} troubles");
+    }
+
+    /// INV14, INV20: of every round that a site has charged, and that is neither opened with it nor the last, too much has failed.
+    fn check_lost(&self, header: &Header) {
+        let lost = header.failures.lost.len();
+        assert!(lost <= MOST_LOST_ROUNDS, "INV20: {lost} rounds are lost");
+        let folds = self.store.history(&self.manifest.run()).unwrap().folds;
+        for lost in &header.failures.lost {
+            assert!(folds.iter().all(|fold| fold.round != lost.at.round), "INV6: a lost round is folded: {lost:?}");
+        }
     }
 }
