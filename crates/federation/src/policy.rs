@@ -6,35 +6,42 @@ mod totals;
 
 pub use keys::POLICY_KEYS;
 pub use text::DEFAULT;
-pub use totals::{GrantTotals, PromisePair, PromiseScope};
+pub use totals::GrantTotals;
 
+use crate::log::{Account, LIFETIME_HINT, RunStanding, counted};
 use crate::manifest::{Manifest, RunParts};
 use inference::settings::SecureNoise;
 use inference::{Kind, Schema, Summing};
-use privacy::{Adjacency, Delta, Grant, Unit};
+use privacy::{
+    Adjacency, Delta, Epsilon, Grant, LifetimeCap, Portfolio, PortfolioAccount, PrivacyError, PromisePair, RunUse, Unit,
+};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use study::digits::shortest;
 
-/// The version of policies that this program reads.
-pub const VERSION: i64 = 1;
+/// The version of policies that this program writes. It also reads version 1, which need not name a relation and a unit.
+pub const VERSION: i64 = 2;
 
-/// The relation and the unit of a policy that names none: those of the studies that `posterity init` writes.
+/// The relation and the unit of a policy of version 1 that names none, at a site without a run: those of the studies that
+/// `posterity init` writes.
 pub const PAIR: PromisePair = PromisePair { adjacency: Adjacency::Substitute, unit: Unit::Example };
 
 /// What a site allows.
 ///
-/// Every key but the last four has to be there: what a site allows is said, not left out.
+/// Most keys have to be there: what a site allows is said, not left out.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
-    /// [`VERSION`], which was checked before the rest was read.
+    /// [`VERSION`] or 1, which was checked before the rest was read.
     #[serde(rename = "schema")]
-    _version: i64,
-    /// ε of all runs at this site together, at most.
+    pub version: i64,
+    /// ε of all runs at this site together, at most: what the site promises.
     pub max_epsilon: f64,
-    /// δ of all runs at this site together, at most.
+    /// δ of all runs at this site together, at most: what the site promises.
     pub max_delta: f64,
+    /// Runs that may be open at a time, at most.
+    #[serde(default = "default_open_runs")]
+    pub max_open_runs: u64,
     /// Kinds of models, as studies name them.
     pub allowed_models: AllowedNames,
     /// Columns that a schema may use: inputs, outcome, ids of records and persons, and what rows are chosen by.
@@ -49,13 +56,18 @@ pub struct Policy {
     pub approval: Approval,
     /// ε of a single answer at the run's δ, at most.
     pub max_epsilon_per_answer: Option<f64>,
-    /// The relation that a promise has to be for; [`PAIR`]'s in a file that does not name one.
+    /// The relation that the site's promise is for. A file of version 1 may leave it out.
     pub adjacency: Option<Adjacency>,
-    /// Whom it has to protect; [`PAIR`]'s unit in a file that does not name one.
+    /// Whom it protects. A file of version 1 may leave it out.
     pub unit: Option<Unit>,
     /// Names of nodes and sites, and the fingerprints that their owners have read out: whom a secure sum may rest on.
     #[serde(default)]
     pub known: BTreeMap<String, String>,
+}
+
+/// Open runs that a policy allows if it does not say.
+fn default_open_runs() -> u64 {
+    4
 }
 
 /// Names that are allowed.
@@ -143,12 +155,17 @@ impl Policy {
             PolicyError::Unreadable { line: before.matches('\n').count() + 1, what }
         };
         let PolicyVersion { schema } = toml::from_str(text).map_err(unreadable)?;
-        if schema != Some(VERSION) {
+        if !schema.is_some_and(|found| (1..=VERSION).contains(&found)) {
             let found = schema.map_or_else(|| "missing".to_owned(), |found| found.to_string());
             let what = format!("schema is {found}, expected {VERSION}");
             return Err(PolicyError::Unreadable { line: line_of(text, "schema"), what });
         }
         let policy: Self = toml::from_str(text).map_err(unreadable)?;
+        let absent = [("adjacency", policy.adjacency.is_none()), ("unit", policy.unit.is_none())];
+        if let Some((key, _)) = absent.into_iter().find(|(_, absent)| *absent && policy.version > 1) {
+            let what = format!("{key} is missing: a promise is for one relation and one unit");
+            return Err(PolicyError::Unreadable { line: line_of(text, "schema"), what });
+        }
         policy.check_numbers(text)?;
         Ok(policy)
     }
@@ -169,13 +186,24 @@ impl Policy {
         Err(PolicyError::Unreadable { line: line_of(text, key), what })
     }
 
-    /// The one relation and unit that runs at this site promise, so that what was granted to them adds up.
-    pub fn pair(&self) -> PromisePair {
-        PromisePair { adjacency: self.adjacency.unwrap_or(PAIR.adjacency), unit: self.unit.unwrap_or(PAIR.unit) }
+    /// The one relation and unit that the site promises for. A policy of version 1 that names none has those of the first run on
+    /// record.
+    pub fn pair(&self, account: &Account) -> PromisePair {
+        let first = account.first_pair().unwrap_or(PAIR);
+        PromisePair {
+            adjacency: self.adjacency.unwrap_or(first.adjacency),
+            unit: self.unit.unwrap_or(first.unit),
+        }
+    }
+
+    /// What the site promises for all its runs together.
+    pub fn cap(&self, account: &Account) -> Result<LifetimeCap, PrivacyError> {
+        let (epsilon, delta) = (Epsilon::new(self.max_epsilon)?, Delta::new(self.max_delta)?);
+        Ok(LifetimeCap { epsilon, delta, pair: self.pair(account) })
     }
 
     /// Refuses a run that this policy does not allow. To be asked before a manifest is signed, with the parts that the site
-    /// has built for itself and what it has granted to all other runs.
+    /// has built for itself and what its ledger says of all runs.
     ///
     /// Rows are those that the manifest declares: public numbers. Where the number of rows is private, a refusal by the true
     /// one would tell of it; where it is not, both are the same.
@@ -184,19 +212,39 @@ impl Policy {
         manifest: &Manifest,
         parts: &RunParts,
         site: usize,
-        already_granted: GrantTotals,
+        account: &Account,
     ) -> Result<(), PolicyError> {
-        self.check_promise(parts, site, already_granted)?;
-        let rows = manifest.sites.get(site).map_or(0, |site| site.rows);
-        self.check_budget(parts, site, already_granted, rows)?;
+        self.check_promise(parts, site, account)?;
+        self.check_budget(manifest, parts, site, account)?;
         self.check_answers(parts, site)?;
         self.check_contents(manifest)?;
         self.check_company(manifest, parts, site)?;
         self.check_known(manifest, parts, site)
     }
 
-    /// ε and δ of all runs together, held against the policy's limits and against the declared rows.
-    fn check_budget(&self, parts: &RunParts, site: usize, already: GrantTotals, rows: u64) -> Result<(), PolicyError> {
+    /// All runs together with this one, in the portfolio of the policy's cap; none where the run has no grant.
+    pub fn lifetime_with(
+        &self,
+        manifest: &Manifest,
+        parts: &RunParts,
+        site: usize,
+        account: &Account,
+    ) -> Result<Option<PortfolioAccount>, PrivacyError> {
+        let portfolio = Portfolio::new(self.cap(account)?);
+        let others = account.lifetime(&portfolio, Some(&manifest.run()))?;
+        let (Some(grant), Some(pair)) = (parts.built.grants.get(site), parts.pair(site)) else { return Ok(None) };
+        others.with(&RunUse::open(pair, grant)).map(Some)
+    }
+
+    /// What all runs together would count as, held against the policy's cap and against the declared rows.
+    fn check_budget(
+        &self,
+        manifest: &Manifest,
+        parts: &RunParts,
+        site: usize,
+        account: &Account,
+    ) -> Result<(), PolicyError> {
+        let (rows, run) = (manifest.sites.get(site).map_or(0, |site| site.rows), manifest.run());
         let Some(Grant::Limited { epsilon, delta, .. }) = parts.built.grants.get(site) else {
             return Err(PolicyError::Refused {
                 key: "max_epsilon",
@@ -205,31 +253,55 @@ impl Policy {
                 hint: "a served study must promise (ε, δ) to every site",
             });
         };
-        let after = already.and(epsilon.get(), delta.get());
-        let sides = [
-            ("max_epsilon", "ε", epsilon.get(), already.epsilon, after.epsilon, self.max_epsilon),
-            ("max_delta", "δ", delta.get(), already.delta, after.delta, self.max_delta),
-        ];
-        let over = sides.iter().filter(|(.., after, most)| after > most);
-        let (mut keys, mut found, mut expected) = (Vec::new(), Vec::new(), Vec::new());
-        for (key, symbol, asked, granted, _, most) in over {
-            keys.push(*key);
-            found.push(format!("{symbol} = {} after {}", shortest(*asked), shortest(*granted)));
-            expected.push(format!("{symbol} = {}", shortest(*most)));
+        // What an older program has accepted is counted, and not refused a second time.
+        if account.run(&run).is_some_and(|known| !known.is_reserved()) {
+            return Ok(());
         }
-        let Some(key) = keys.first() else { return self.check_delta(after.delta, rows) };
-        Err(PolicyError::Refused {
-            key,
-            found: format!("{} granted to other runs", found.join(" and ")),
-            expected: format!("at most {} for all runs together", expected.join(" and ")),
-            hint: "ask for a study with a smaller ε and δ, or raise every limit named in the message if the site can justify it to the \
-                   people in its rows",
-        })
+        let others = account.runs.iter().filter(|other| other.run != run);
+        let open = others.clone().filter(|other| other.standing == RunStanding::Open).count() as u64;
+        if open >= self.max_open_runs {
+            return Err(PolicyError::Refused {
+                key: "max_open_runs",
+                found: format!("{open} open runs beside this one"),
+                expected: format!("at most {} with this one", self.max_open_runs),
+                hint: "wait until a run ends, or allow more open runs; each reserves its whole grant",
+            });
+        }
+        let after = self.lifetime_with(manifest, parts, site, account).map_err(|error| self.unknown(&error))?;
+        if let Some(after) = after.filter(|after| after.fitting().is_none()) {
+            let is_delta = 4.0 * delta.get() > self.max_delta;
+            return Err(PolicyError::Refused {
+                key: if is_delta { "max_delta" } else { "max_epsilon" },
+                found: format!(
+                    "{} for all runs together; this one asks for ε = {} at δ = {}",
+                    counted(&after),
+                    shortest(epsilon.get()),
+                    shortest(delta.get())
+                ),
+                expected: format!("at most ε = {} at δ = {}", shortest(self.max_epsilon), shortest(self.max_delta)),
+                hint: match is_delta {
+                    true => "max_delta should be at least four times the δ of a study, and stay under one over the number of rows",
+                    false => LIFETIME_HINT,
+                },
+            });
+        }
+        let granted = others.fold(GrantTotals::NOTHING, |sum, other| sum.and(other.epsilon, other.delta));
+        self.check_delta(granted.and(epsilon.get(), delta.get()).delta, rows)
+    }
+
+    /// A refusal where what runs cost together is not known.
+    fn unknown(&self, error: &PrivacyError) -> PolicyError {
+        PolicyError::Refused {
+            key: "max_epsilon",
+            found: format!("runs at this site whose costs do not add up ({error})"),
+            expected: format!("at most {} for all runs together", self.max_epsilon),
+            hint: OTHER_PAIR,
+        }
     }
 
     /// At δ = 1/n a guarantee for one row would still hold if one of n rows were published outright, however large `max_delta` is.
     fn check_delta(&self, delta: f64, rows: u64) -> Result<(), PolicyError> {
-        let is_loose = match self.pair().unit {
+        let is_loose = match self.unit.unwrap_or(PAIR.unit) {
             Unit::Example | Unit::Person => delta * rows as f64 >= 1.0,
             Unit::Client => false,
         };
@@ -248,7 +320,7 @@ impl Policy {
 
     /// What declared numbers are of: persons, where the policy protects them.
     fn counted(&self) -> &'static str {
-        if self.pair().unit == Unit::Person { "persons" } else { "rows" }
+        if self.unit == Some(Unit::Person) { "persons" } else { "rows" }
     }
 
     /// ε of one answer of each kind: less noise in it than this site stands for is refused, however few answers there are.
@@ -277,41 +349,28 @@ impl Policy {
         Ok(())
     }
 
-    /// The promise has to be for the policy's relation and unit, and so has that of every earlier run: sums over two pairs are
-    /// no bound on anything.
-    fn check_promise(&self, parts: &RunParts, site: usize, already: GrantTotals) -> Result<(), PolicyError> {
-        let built = &parts.built;
+    /// Every event, and every earlier run, has to be for the policy's relation and unit, or for one that bounds them by a theorem:
+    /// sums over several pairs are no bound on anything.
+    fn check_promise(&self, parts: &RunParts, site: usize, account: &Account) -> Result<(), PolicyError> {
+        let (built, allowed) = (&parts.built, self.pair(account));
         let openings = built.openings.get(site).into_iter().flatten().map(|opening| &opening.terms.event);
         for event in built.terms.get(site).map(|terms| &terms.event).into_iter().chain(openings) {
             let hint = "ask for a study with the policy's adjacency and unit; a site that has not taken part in a run yet can change the \
                         pair in its policy";
-            self.check_pair(PromisePair::of(event), "", hint)?;
+            check_pair(PromisePair::of(event), allowed, "", hint)?;
         }
-        let hint = "ε and δ add up only over runs with the same relation and unit. Set the policy to the pair of the earlier runs; or \
-                    join with a new home folder, and subtract the earlier grants from max_epsilon and max_delta";
-        match already.promised {
-            PromiseScope::Nothing => Ok(()),
-            PromiseScope::One(pair) => self.check_pair(pair, " in earlier runs at this site", hint),
-            PromiseScope::Several => Err(PolicyError::Refused {
+        if account.has_several_pairs() && (self.adjacency.is_none() || self.unit.is_none()) {
+            return Err(PolicyError::Refused {
                 key: "adjacency",
                 found: "earlier runs at this site with different relations or units".into(),
-                expected: "one relation and unit in all runs".into(),
-                hint,
-            }),
+                expected: "a policy of schema 2 that names adjacency and unit".into(),
+                hint: "`posterity ledger show` names the pair of each run; choose the one that the site promises for",
+            });
         }
-    }
-
-    /// Refuses another relation or unit than the policy's.
-    fn check_pair(&self, found: PromisePair, of: &str, hint: &'static str) -> Result<(), PolicyError> {
-        let allowed = self.pair();
-        let (key, found, expected) = if found.adjacency != allowed.adjacency {
-            ("adjacency", found.adjacency.to_string(), allowed.adjacency.to_string())
-        } else if found.unit != allowed.unit {
-            ("unit", found.unit.to_string(), allowed.unit.to_string())
-        } else {
-            return Ok(());
-        };
-        Err(PolicyError::Refused { key, found: format!("{found}{of}"), expected, hint })
+        for pair in account.runs.iter().filter_map(|run| run.promise()) {
+            check_pair(pair, allowed, " in earlier runs at this site", OTHER_PAIR)?;
+        }
+        Ok(())
     }
 
     /// The model and the columns, by the very texts that every party builds from.
@@ -403,6 +462,22 @@ impl Policy {
         }
         Ok(())
     }
+}
+
+/// What to do where earlier runs were for another relation or unit.
+const OTHER_PAIR: &str = "costs add up only for one relation and unit. Set the policy to the pair of the earlier runs; or join with a new home \
+     folder, and subtract the earlier grants from max_epsilon and max_delta";
+
+/// Refuses a relation or a unit that bounds nothing of the policy's.
+fn check_pair(found: PromisePair, allowed: PromisePair, of: &str, hint: &'static str) -> Result<(), PolicyError> {
+    if found.check_bounds(allowed).is_ok() {
+        return Ok(());
+    }
+    let (key, found, expected) = match found.adjacency == allowed.adjacency {
+        false => ("adjacency", found.adjacency.to_string(), allowed.adjacency.to_string()),
+        true => ("unit", found.unit.to_string(), allowed.unit.to_string()),
+    };
+    Err(PolicyError::Refused { key, found: format!("{found}{of}"), expected, hint })
 }
 
 /// `kind` of a study's `[model]`.

@@ -1,26 +1,30 @@
 //! What a site's owner hears of earlier grants when another run is proposed: all of them, and none too small.
 
 use crate::common::scripted_server::{ScriptedServer, ask, entries, owner, said};
-use crate::common::study::{GRANTED, shard};
-use federation::log::{Log, LogEntry, LogError, SimulatedDisk};
+use crate::common::study::{GRANTED, cap, shard};
+use federation::log::{Account, Log, LogEntry, LogError, RunStanding, SimulatedDisk};
 use federation::manifest::{Manifest, Pace, RunParts};
 use federation::message::{Instruction, Request};
 use federation::party::{PartyError, SiteOwner, SiteParty, Verdict};
-use federation::policy::{GrantTotals, PAIR, PromiseScope};
+use federation::policy::PAIR;
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
+use privacy::{LifetimeCap, Portfolio, PrivacyError};
 use std::sync::{Arc, Mutex};
 
-/// What an owner is told of earlier grants, proposal by proposal.
-type SeenGrants = Arc<Mutex<Vec<GrantTotals>>>;
+/// What an owner is told of all runs, proposal by proposal.
+type SeenGrants = Arc<Mutex<Vec<Account>>>;
 
 /// An owner who writes that down.
 struct RecordingOwner(SeenGrants);
 
 impl SiteOwner for RecordingOwner {
-    fn consider(&mut self, _: &Manifest, _: &RunParts, _: usize, granted: GrantTotals) -> Verdict {
-        self.0.lock().unwrap().push(granted);
+    fn consider(&mut self, _: &Manifest, _: &RunParts, _: usize, account: &Account) -> Verdict {
+        self.0.lock().unwrap().push(account.clone());
         Verdict::Sign
+    }
+    fn cap(&self, _: &Account) -> Result<LifetimeCap, PrivacyError> {
+        Ok(cap())
     }
     fn rows(&mut self, _: &Manifest, _: &RunParts, _: usize) -> Result<(Arc<Shard>, Digest), String> {
         Ok((Arc::new(shard(0)), [1; 32]))
@@ -63,15 +67,12 @@ fn a_proposal_comes_with_what_all_earlier_runs_were_granted() {
         script.tell(&mut party, ask(0, 0, &script.question())).unwrap();
         assert_eq!(script.charges(&disk), 1);
         let (epsilon, delta) = (GRANTED * f64::from(earlier), 1e-5 * f64::from(earlier));
-        for GrantTotals { epsilon: found_epsilon, delta: found_delta, promised } in told.lock().unwrap().iter() {
-            assert!((epsilon..=epsilon * 1.000_001).contains(found_epsilon), "run {earlier}: {found_epsilon}");
-            assert!((delta..=delta * 1.000_001).contains(found_delta), "run {earlier}: {found_delta}");
-            let pair = (earlier > 0).then_some(PAIR);
-            assert_eq!(
-                *promised,
-                pair.map_or(PromiseScope::Nothing, |pair| PromiseScope::Nothing.and(pair)),
-                "run {earlier}"
-            );
+        for account in told.lock().unwrap().iter() {
+            let granted = account.granted();
+            assert!((epsilon..=epsilon * 1.000_001).contains(&granted.epsilon), "run {earlier}: {granted:?}");
+            assert!((delta..=delta * 1.000_001).contains(&granted.delta), "run {earlier}: {granted:?}");
+            assert_eq!(account.first_pair(), (earlier > 0).then_some(PAIR), "run {earlier}");
+            assert!(account.runs.iter().all(|run| run.standing == RunStanding::Open && run.is_reserved()));
         }
         assert_eq!(told.lock().unwrap().len(), 3, "the owner is asked at every proposal");
     }
@@ -85,8 +86,12 @@ fn a_run_that_was_accepted_is_not_held_against_itself() {
     drop(party);
     let (mut again, told) = site(&script, &disk);
     script.tell(&mut again, script.beginning()).unwrap();
-    // The owner is asked again, and may have changed their mind.
-    assert!(again.agent().is_some() && *told.lock().unwrap() == [GrantTotals::NOTHING], "{told:?}");
+    // The owner is asked again, and may have changed their mind; what the run itself has reserved is not held against it.
+    let (told, portfolio) = (told.lock().unwrap(), Portfolio::new(cap()));
+    let [account] = told.as_slice() else { panic!("{told:?}") };
+    let others = account.lifetime(&portfolio, Some(&script.manifest.run())).unwrap();
+    assert!(again.agent().is_some() && others == portfolio.account());
+    assert_ne!(account.lifetime(&portfolio, None).unwrap().gauges(), others.gauges());
 }
 
 /// A ledger says whose it is: that of another site is not taken for this one's, whatever it has spent.

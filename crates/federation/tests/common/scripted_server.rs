@@ -2,16 +2,16 @@
 
 use super::study::{TestBuilder, TestKeys, shard};
 use federation::identity::{IdentityKey, PartyName, PartyRole, Signature};
-use federation::log::{Disk, FILE, Log, LogEntry, Position, SimulatedDisk};
+use federation::log::{Account, Disk, FILE, Log, LogEntry, Position, SimulatedDisk};
 use federation::manifest::{self, Manifest, Pace, RunBuilder, RunParts};
 use federation::message::{Attempt, DeclineReason, Instruction, MemberId, Request, Update};
 use federation::party::{NodeOwner, NodeParty, PartyError, PartyMachine, SiteOwner, SiteParty, Verdict};
-use federation::policy::GrantTotals;
 use federation::server::{Call, CallOutcome, CallerIdentity, RunEngine};
 use federation::store::{MemoryStore, ServerStore};
 use federation::wire::{self, Sender, ServerReply, UnverifiedContent};
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
+use privacy::{LifetimeCap, PrivacyError};
 use prost::Message as _;
 use std::sync::Arc;
 
@@ -31,8 +31,11 @@ pub(crate) struct TestOwner {
 }
 
 impl SiteOwner for TestOwner {
-    fn consider(&mut self, manifest: &Manifest, _: &RunParts, _: usize, _: GrantTotals) -> Verdict {
+    fn consider(&mut self, manifest: &Manifest, _: &RunParts, _: usize, _: &Account) -> Verdict {
         (self.verdict)(manifest)
+    }
+    fn cap(&self, _: &Account) -> Result<LifetimeCap, PrivacyError> {
+        Ok(super::study::cap())
     }
     fn rows(&mut self, _: &Manifest, _: &RunParts, _: usize) -> Result<(Arc<Shard>, Digest), String> {
         Ok((self.shard.clone(), [1; 32]))

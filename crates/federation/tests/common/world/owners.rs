@@ -1,10 +1,11 @@
 //! The owners of a world's sites and nodes.
 
+use federation::log::Account;
 use federation::manifest::{Manifest, RunParts};
 use federation::party::{NodeOwner, SiteOwner, Verdict};
-use federation::policy::GrantTotals;
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
+use privacy::{LifetimeCap, PrivacyError};
 use std::sync::Arc;
 
 /// A site that signs everything.
@@ -14,8 +15,11 @@ pub(super) struct RowsOwner {
 }
 
 impl SiteOwner for RowsOwner {
-    fn consider(&mut self, _: &Manifest, _: &RunParts, _: usize, _: GrantTotals) -> Verdict {
+    fn consider(&mut self, _: &Manifest, _: &RunParts, _: usize, _: &Account) -> Verdict {
         Verdict::Sign
+    }
+    fn cap(&self, _: &Account) -> Result<LifetimeCap, PrivacyError> {
+        Ok(super::super::study::cap())
     }
     fn rows(&mut self, _: &Manifest, _: &RunParts, _: usize) -> Result<(Arc<Shard>, Digest), String> {
         Ok((self.shard.clone(), [1; 32]))
