@@ -3,6 +3,7 @@
 use crate::account_table::{TableRows, lines};
 use crate::arguments::LedgerQuestion;
 use crate::failure::Failure;
+use crate::federation::commands::bundle;
 use federation::log::{Account, FILE, FolderView, Log, RunAccount, RunStanding};
 use federation::policy::GrantTotals;
 use privacy::{FilterMember, Portfolio, PortfolioAccount, PromisePair};
@@ -14,7 +15,10 @@ use study::digits::{hexadecimal, shortest, up};
 
 /// The answer, as text or as one object.
 pub(crate) fn run(asked: &LedgerQuestion, json: bool) -> Result<String, Failure> {
-    let (LedgerQuestion::Show { home } | LedgerQuestion::Verify { home }) = asked;
+    let home = match asked {
+        LedgerQuestion::Verify { bundle: Some(bundle), .. } => return bundle::verify(bundle, json),
+        LedgerQuestion::Show { home } | LedgerQuestion::Verify { home, bundle: None } => home,
+    };
     let log = view(home)?;
     let account = Account::of(&log)?;
     match asked {

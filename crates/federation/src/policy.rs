@@ -480,8 +480,8 @@ fn check_pair(found: PromisePair, allowed: PromisePair, of: &str, hint: &'static
     Err(PolicyError::Refused { key, found: format!("{found}{of}"), expected, hint })
 }
 
-/// `kind` of a study's `[model]`.
-fn model_of(study: &str) -> Option<String> {
+/// The `kind` of a study's `[model]`.
+pub(crate) fn model_of(study: &str) -> Option<String> {
     let study: toml::Table = toml::from_str(study).ok()?;
     Some(study.get("model")?.get("kind")?.as_str()?.to_owned())
 }

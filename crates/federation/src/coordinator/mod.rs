@@ -9,11 +9,13 @@ mod answers;
 mod change;
 mod failures;
 mod header;
+mod replay;
 mod rounds;
 mod sums;
 
 pub use change::{AcceptedAnswer, AnswerReceipt, Change, Fold, FoldInput};
 pub use failures::Failures;
+pub use replay::refold;
 pub use header::{CoordinatorPhase, Header, PendingQuestion, SiteProgress, SiteStanding};
 
 use crate::identity::{IdentityKey, Signature};

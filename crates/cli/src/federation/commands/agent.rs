@@ -146,12 +146,16 @@ impl AgentOwner {
         let terms = proposed.terms(&self.policy);
         let next = format!("to take part: posterity agent approve {digest} --home {}", home.display());
         let kept = approve::keep(home, &manifest.digest(), &manifest.study, &manifest.schema).ok();
+        let preview = approve::keep_manifest(home, manifest)
+            .ok()
+            .map(|()| format!("to see what would leave: posterity agent preview {digest} --home {}", home.display()));
         let files = kept.map(|(study, schema)| (study.display().to_string(), schema.display().to_string()));
         if say::is_json() {
             let (study, schema) = files.unzip();
             let words: serde_json::Map<_, _> =
                 terms.into_iter().map(|(key, text)| (key.to_owned(), text.into())).collect();
-            let fields = json!({ "digest": digest, "terms": words, "study": study, "schema": schema, "next": next });
+            let fields =
+                json!({ "digest": digest, "terms": words, "study": study, "schema": schema, "preview": preview, "next": next });
             say::with("a study is proposed", fields);
             return;
         }
@@ -159,6 +163,9 @@ impl AgentOwner {
         say::line(lines(&terms).trim_end());
         if let Some((study, schema)) = files {
             say::line(format!("the study is in {study}, its schema in {schema}"));
+        }
+        if let Some(preview) = preview {
+            say::line(preview);
         }
         say::line(next);
     }

@@ -2,12 +2,14 @@
 
 pub(crate) mod agent;
 pub(crate) mod approve;
+pub(crate) mod bundle;
 mod certificates;
 pub(crate) mod demo;
 mod expiry;
 pub(crate) mod hooks;
 pub(crate) mod join;
 pub(crate) mod node;
+pub(crate) mod preview;
 mod progress;
 mod proposing;
 pub(crate) mod rehearsal;
