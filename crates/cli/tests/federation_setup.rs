@@ -57,7 +57,12 @@ fn the_guide_can_be_followed_word_by_word_through_a_second_study() {
             let (_, invite) = invites.iter().find(|(name, _)| *name == place).unwrap();
             line = line.replace("INVITE", invite);
         }
-        if line.contains("agent approve") {
+        if line.contains("study bundle RUN") {
+            let results = std::fs::read_to_string(cluster.folder.join("clinics/operator/results/results.json")).unwrap();
+            let results: serde_json::Value = serde_json::from_str(&results).unwrap();
+            line = line.replace("RUN", &results["run"].as_str().unwrap()[..8]);
+        }
+        if line.contains("agent approve") || line.contains("agent preview") {
             cluster.until_said(&place, "to take part: posterity agent approve");
             if !predicted {
                 approve_is_waited_for(&mut cluster, &place);
@@ -92,6 +97,15 @@ fn the_guide_can_be_followed_word_by_word_through_a_second_study() {
             ["posterity", "agent", "approve"] if line.ends_with("approve --home site") => {
                 assert!(told.lines().count() == 3 && told.contains("  readmission, proposed "), "{told}");
                 listed = told;
+            }
+            ["posterity", "agent", "preview"] => {
+                for words in ["10 answers in 10 rounds", "north", "the server, which sees", "ε = 2 at δ = 1e-5", "allows the run"] {
+                    assert!(told.contains(words), "{words}: {told}");
+                }
+            }
+            ["posterity", "study", "bundle"] => assert!(told.contains("30 answers"), "{told}"),
+            ["posterity", "ledger", "verify"] if line.contains("--bundle") => {
+                assert!(told.starts_with("sound") && told.contains("bit for bit"), "{told}");
             }
             ["posterity", "ledger", _] => ledgers += 1,
             ["cat", "server/dashboard.token"] => the_dashboard_shows_the_run(&cluster, told.trim()),

@@ -12,6 +12,7 @@ mod store_changes;
 
 mod alarms;
 mod attempts;
+mod bundle;
 mod decoders;
 mod equality;
 mod fit;

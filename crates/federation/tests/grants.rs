@@ -1,15 +1,16 @@
 //! What a site's owner hears of earlier grants when another run is proposed: all of them, and none too small.
 
 use crate::common::scripted_server::{ScriptedServer, ask, entries, owner, said};
-use crate::common::study::{GRANTED, cap, shard};
-use federation::log::{Account, Log, LogEntry, LogError, RunStanding, SimulatedDisk};
+use crate::common::study::{GRANTED, PAIR, cap, shard};
+use federation::log::{Account, Log, LogEntry, LogError, NewRun, RunAttempt, RunStanding, SimulatedDisk};
 use federation::manifest::{Manifest, Pace, RunParts};
 use federation::message::{Instruction, Request};
 use federation::party::{PartyError, SiteOwner, SiteParty, Verdict};
-use federation::policy::PAIR;
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
-use privacy::{LifetimeCap, Portfolio, PrivacyError};
+use privacy::{
+    Adjacency, Delta, Epsilon, Event, Filter, Grant, Ledger, LifetimeCap, NoiseMultiplier, Portfolio, PrivacyError, RunUse, Steps,
+};
 use std::sync::{Arc, Mutex};
 
 /// What an owner is told of all runs, proposal by proposal.
@@ -24,7 +25,7 @@ impl SiteOwner for RecordingOwner {
         Verdict::Sign
     }
     fn cap(&self, _: &Account) -> Result<LifetimeCap, PrivacyError> {
-        Ok(cap())
+        Ok(cap(PAIR))
     }
     fn rows(&mut self, _: &Manifest, _: &RunParts, _: usize) -> Result<(Arc<Shard>, Digest), String> {
         Ok((Arc::new(shard(0)), [1; 32]))
@@ -87,7 +88,7 @@ fn a_run_that_was_accepted_is_not_held_against_itself() {
     let (mut again, told) = site(&script, &disk);
     script.tell(&mut again, script.beginning()).unwrap();
     // The owner is asked again, and may have changed their mind; what the run itself has reserved is not held against it.
-    let (told, portfolio) = (told.lock().unwrap(), Portfolio::new(cap()));
+    let (told, portfolio) = (told.lock().unwrap(), Portfolio::new(cap(PAIR)));
     let [account] = told.as_slice() else { panic!("{told:?}") };
     let others = account.lifetime(&portfolio, Some(&script.manifest.run())).unwrap();
     assert!(again.agent().is_some() && others == portfolio.account());
@@ -105,4 +106,49 @@ fn a_ledger_of_another_site_is_refused_as_a_run_begins() {
     let mut other = script.site(1, &disk.copy(), owner(1));
     let refused = script.tell(&mut other, script.beginning()).unwrap_err();
     assert!(matches!(refused, PartyError::Log(LogError::OtherSite { .. })), "{refused}");
+}
+
+/// A run of the guide's kind: unsampled Gaussian noise, (1, 1e-5) in all.
+fn new_run(number: u8, epsilon: f64) -> (NewRun, Event) {
+    let event = Event::gaussian(NoiseMultiplier::new(7.462).unwrap(), Adjacency::Substitute, Steps::new(4).unwrap());
+    let (epsilon, delta) = (Epsilon::new(epsilon).unwrap(), Delta::new(1e-5).unwrap());
+    let grant = Grant::Limited { epsilon, delta, filter: Filter::Plan(vec![event.clone()]) };
+    (NewRun { run: [number; 16], manifest: [0; 32], pair: PAIR, grant, bytes: Vec::new() }, event)
+}
+
+/// The last of a budget is taken once: the check and the record are one step of the log's writer, and an open run reserves all of
+/// its grant. What a closed run has not charged is free again, and a closed run is charged no more.
+#[test]
+fn the_last_of_a_budget_is_taken_once_and_closing_gives_back_what_was_not_charged() {
+    let small = LifetimeCap { epsilon: Epsilon::new(1.4).unwrap(), delta: Delta::new(1e-4).unwrap(), pair: PAIR };
+    let mut log = Log::open(SimulatedDisk::new()).unwrap();
+    let ((first, event), (second, _), (third, _)) = (new_run(1, 1.01), new_run(2, 1.01), new_run(3, 1.01));
+    log.accept(first.clone(), small).unwrap();
+    log.accept(second.clone(), small).unwrap();
+    log.accept(second.clone(), small).unwrap();
+    let head = log.head();
+    assert_eq!(head.sequence, 3, "the cap, and each run once");
+    let refused = log.accept(third.clone(), small).unwrap_err();
+    assert!(matches!(&refused, LogError::Lifetime { .. }), "{refused}");
+    assert!(refused.to_string().contains("ε = 1.4 at δ = 1e-4") && !refused.hint().is_empty(), "{refused}");
+    assert_eq!(log.head(), head, "nothing is written for a run that is refused");
+    // A process that starts now reads the reservations from the records.
+    let mut log = Log::open(log.into_disk()).unwrap();
+    assert!(log.accept(third.clone(), small).is_err());
+    let turn = RunAttempt { run: first.run, round: 0, attempt: 0 };
+    let mut ledger = Ledger::open(first.grant.clone(), &mut log.journal(turn, [0; 32])).unwrap();
+    ledger.charge(&event.repeated(Steps::ONE), &mut log.journal(turn, [0; 32])).unwrap();
+    assert!(log.accept(third.clone(), small).is_err(), "a charge lies inside its reservation");
+    log.append(&LogEntry::Closed { run: first.run }).unwrap();
+    let burnt = ledger.charge(&event.repeated(Steps::ONE), &mut log.journal(turn, [0; 32])).unwrap_err();
+    assert!(burnt.to_string().contains("closed on record"), "{burnt}");
+    log.accept(third, small).unwrap();
+    let account = Account::of(&log).unwrap();
+    let used = account.lifetime(&Portfolio::new(small), None).unwrap();
+    assert!(used.fitting().is_some() && account.cap == Some(small));
+    // Counting whole grants, as open runs do, three would be over the cap.
+    let whole = account.runs.iter().fold(Portfolio::new(small).account(), |sum, _| {
+        sum.with(&RunUse::open(PAIR, &first.grant)).unwrap()
+    });
+    assert!(whole.fitting().is_none());
 }

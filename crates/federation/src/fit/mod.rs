@@ -25,6 +25,7 @@ use home::{FitHome, UnfinishedFit};
 use inference::RunError;
 use inference::warning::Warning;
 use prepare::PreparedFit;
+use privacy::LifetimeCap;
 use privacy::noise::OsKeyed;
 use publish::Release;
 use run::FitRun;

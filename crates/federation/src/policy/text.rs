@@ -7,7 +7,7 @@ schema = 2
 
 # The total budget of all runs at this site, for its whole life. You can state these two numbers to the people in the rows.
 # Runs count together as less than the sum of their ε: a closed run counts with what it charged, an open one with its whole
-# grant. These defaults allow eight or more studies with ε = 2 and δ = 1e-5, if their noise is Gaussian and every row takes
+# grant. These defaults allow seven or more studies with ε = 2 and δ = 1e-5, if their noise is Gaussian and every row takes
 # part in every answer. `posterity ledger show` says what all runs count as, and how many more like the last would fit.
 # Set max_delta to four times the δ of a study or more, and keep it well below 1 divided by the number of rows: at that δ,
 # publishing one row outright would satisfy the guarantee. The agent refuses a run that brings the sum of δ there.

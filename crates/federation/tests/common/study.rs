@@ -20,9 +20,11 @@ pub(crate) const SEED: u64 = 7;
 /// ε that is granted: the planned answers and about as many that a crash burns.
 pub(crate) const GRANTED: f64 = 5.0;
 
+/// The relation and the unit of most of these studies.
+pub(crate) const PAIR: PromisePair = PromisePair { adjacency: Adjacency::Substitute, unit: Unit::Example };
+
 /// What the sites of these studies promise for all their runs: enough for several.
-pub(crate) fn cap() -> LifetimeCap {
-    let pair = PromisePair { adjacency: Adjacency::Substitute, unit: Unit::Example };
+pub(crate) fn cap(pair: PromisePair) -> LifetimeCap {
     LifetimeCap { epsilon: Epsilon::new(100.0).unwrap(), delta: Delta::new(1e-3).unwrap(), pair }
 }
 

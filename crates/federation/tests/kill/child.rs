@@ -1,7 +1,7 @@
 //! What a process of the federation does: a server, a site or a node over TLS, disks and stores, until it is killed or done.
 
 use crate::common::message_kind::{content, kind};
-use crate::common::study::shard;
+use crate::common::study::{PAIR, cap, shard};
 use crate::run_folder::{ProcessParts, RunFolder, now};
 use federation::dashboard::Metrics;
 use federation::drive::{DriverHooks, drive};
@@ -154,7 +154,7 @@ impl SiteOwner for WillingOwner {
         Verdict::Sign
     }
     fn cap(&self, _: &Account) -> Result<LifetimeCap, PrivacyError> {
-        Ok(crate::common::study::cap())
+        Ok(cap(PAIR))
     }
     fn rows(&mut self, _: &Manifest, _: &RunParts, _: usize) -> Result<(Arc<Shard>, Digest), String> {
         Ok((Arc::new(shard(self.site)), [1; 32]))

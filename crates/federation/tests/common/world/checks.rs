@@ -3,12 +3,13 @@
 use super::FaultWorld;
 use crate::common::message_kind::{MessageKind, content, kind};
 use federation::coordinator::{CoordinatorPhase, Fold, FoldInput, Header};
-use federation::log::{Log, LogEntry, SimulatedDisk};
+use federation::log::{Account, Log, LogEntry, SimulatedDisk};
 use federation::message::{Attempt, Instruction, MOST_ATTEMPTS, MemberId, Request, RunOutcome};
 use federation::store::ServerStore;
 use federation::wire::UnverifiedContent;
 use inference::algorithm::Answers;
 use inference::settings::Schedule;
+use privacy::Portfolio;
 use privacy::noise::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,12 +76,29 @@ impl FaultWorld {
             let most = rounds.values().copied().max().unwrap_or_default();
             assert!(most <= MOST_ATTEMPTS, "INV14: a site has charged one round {most} times");
         }
+        self.check_lifetime(log);
         let actor = &mut self.actors[party];
         for at in actor.released.keys().chain(actor.letters.keys().map(|(at, _, _)| at)) {
             assert!(charged.contains(at), "INV1: {:?} has sent an answer to {at:?} that is not charged", actor.member);
         }
         assert!(charged.len() >= actor.charges, "INV12: the ledger of {:?} has become shorter", actor.member);
         actor.charges = charged.len();
+    }
+
+    /// INV16: all runs of a home together are within the cap of its policy, recomputed from all records; and a closed run has no
+    /// charge after its end.
+    fn check_lifetime(&self, log: &Log<SimulatedDisk>) {
+        let account = Account::of(log).unwrap();
+        let Some(cap) = account.cap else { return };
+        let used = account.lifetime(&Portfolio::new(cap), None).unwrap();
+        assert!(used.fitting().is_some(), "INV16: {:?}", used.gauges());
+        let mut closed = BTreeSet::new();
+        log.scan(&mut |number, entry| match entry {
+            LogEntry::Closed { run } => drop(closed.insert(*run)),
+            LogEntry::Charge { turn, .. } => assert!(!closed.contains(&turn.run), "INV16: record {number} charges a closed run"),
+            _ => {}
+        })
+        .unwrap();
     }
 
     pub(super) fn check_rounds(&mut self) {
