@@ -5,7 +5,8 @@ mod federation;
 mod finished;
 
 pub(crate) use federation::{
-    AgentCommand, AgentRun, DemoArguments, Demonstration, LedgerQuestion, NodeCommand, PolicyCommand, ServeArguments, StudyCommand,
+    AgentCommand, AgentRun, DemoArguments, Demonstration, LedgerQuestion, NodeCommand, PolicyCommand, ServeArguments,
+    StudyCommand,
 };
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};

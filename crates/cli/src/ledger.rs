@@ -74,9 +74,8 @@ fn show(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String, 
         let runs = account.runs.iter().zip(&spent).map(|(run, spent)| object(run, *spent));
         let mut object = head(log, account);
         object["runs"] = runs.collect();
-        object["granted"] = granted
-            .map(|GrantTotals { epsilon, delta }| json!({ "epsilon": limited(epsilon), "delta": delta }))
-            .into();
+        object["granted"] =
+            granted.map(|GrantTotals { epsilon, delta }| json!({ "epsilon": limited(epsilon), "delta": delta })).into();
         object["lifetime"] = lifetime.map(|lifetime| lifetime.object()).into();
         return Ok(format!("{object}\n"));
     }

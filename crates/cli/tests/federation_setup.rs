@@ -58,7 +58,8 @@ fn the_guide_can_be_followed_word_by_word_through_a_second_study() {
             line = line.replace("INVITE", invite);
         }
         if line.contains("study bundle RUN") {
-            let results = std::fs::read_to_string(cluster.folder.join("clinics/operator/results/results.json")).unwrap();
+            let results =
+                std::fs::read_to_string(cluster.folder.join("clinics/operator/results/results.json")).unwrap();
             let results: serde_json::Value = serde_json::from_str(&results).unwrap();
             line = line.replace("RUN", &results["run"].as_str().unwrap()[..8]);
         }
@@ -99,7 +100,13 @@ fn the_guide_can_be_followed_word_by_word_through_a_second_study() {
                 listed = told;
             }
             ["posterity", "agent", "preview"] => {
-                for words in ["10 answers in 10 rounds", "north", "the server, which sees", "ε = 2 at δ = 1e-5", "allows the run"] {
+                for words in [
+                    "10 answers in 10 rounds",
+                    "north",
+                    "the server, which sees",
+                    "ε = 2 at δ = 1e-5",
+                    "allows the run",
+                ] {
                     assert!(told.contains(words), "{words}: {told}");
                 }
             }

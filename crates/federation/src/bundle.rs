@@ -195,7 +195,8 @@ pub fn sealed(content: &BundleContent, key: &IdentityKey) -> Result<Vec<u8>, Bun
 /// Reads a bundle's content and checks its server's signature. The server is the one that the manifest names.
 pub fn opened(bytes: &[u8]) -> Result<(BundleContent, Manifest), BundleError> {
     let malformed = || BundleError::Malformed { found: bytes.len() };
-    let body = bytes.strip_prefix(MAGIC).and_then(|rest| rest.strip_prefix(&VERSION.to_le_bytes())).ok_or_else(malformed)?;
+    let body =
+        bytes.strip_prefix(MAGIC).and_then(|rest| rest.strip_prefix(&VERSION.to_le_bytes())).ok_or_else(malformed)?;
     let signed: SignedBundle = whole(body).ok_or_else(malformed)?;
     let content: BundleContent = whole(&signed.content).ok_or_else(malformed)?;
     let manifest = Manifest::read(&content.manifest)?;
@@ -256,7 +257,8 @@ fn check_answers(content: &BundleContent) -> Result<(), BundleError> {
 /// The state is what the answers make of it, in rounds of the manifest, each answer folded once; and no site is in more sums, or
 /// has given more answers, than are counted for it.
 fn check_folds(content: &BundleContent, manifest: &Manifest, parts: &RunParts) -> Result<(), BundleError> {
-    let accept = |one: &BundledAnswer| AcceptedAnswer { site: one.site, update: one.update.clone(), digest: one.digest };
+    let accept =
+        |one: &BundledAnswer| AcceptedAnswer { site: one.site, update: one.update.clone(), digest: one.digest };
     let accepted: Vec<AcceptedAnswer> = content.answers.iter().map(accept).collect();
     let (mut folded, mut round) = (BTreeSet::<(usize, Attempt)>::new(), 0);
     let mut counts: Vec<u64> = vec![0; content.sites.len()];

@@ -12,11 +12,11 @@ use crate::identity::{
     Address, Authority, AuthorityError, ExpectedIdentity, Home, HomeError, Invite, InviteSecret, PARTY_LIFE, PartyName,
     PartyRole, TlsError, certificates, client_config, enrolment_config, fingerprint, joining_config, server_config,
 };
+use crate::log::Account;
 use crate::log::{FolderDisk, Log, LogError};
 use crate::manifest::{Manifest, RunParts};
 use crate::message::{RefusalCode, RunOutcome};
 use crate::party::{PartyPhase, SiteOwner, SiteParty, Verdict};
-use crate::log::Account;
 use crate::policy::{self, Policy, PolicyError};
 use crate::server::{Gateway, NoMetrics, RunEngine, RunService, RunSnapshot};
 use crate::store::{self, InviteRow, ServerStore, StoreError};

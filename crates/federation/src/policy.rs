@@ -190,10 +190,7 @@ impl Policy {
     /// record.
     pub fn pair(&self, account: &Account) -> PromisePair {
         let first = account.first_pair().unwrap_or(PAIR);
-        PromisePair {
-            adjacency: self.adjacency.unwrap_or(first.adjacency),
-            unit: self.unit.unwrap_or(first.unit),
-        }
+        PromisePair { adjacency: self.adjacency.unwrap_or(first.adjacency), unit: self.unit.unwrap_or(first.unit) }
     }
 
     /// What the site promises for all its runs together.
@@ -280,7 +277,9 @@ impl Policy {
                 ),
                 expected: format!("at most ε = {} at δ = {}", shortest(self.max_epsilon), shortest(self.max_delta)),
                 hint: match is_delta {
-                    true => "max_delta should be at least four times the δ of a study, and stay under one over the number of rows",
+                    true => {
+                        "max_delta should be at least four times the δ of a study, and stay under one over the number of rows"
+                    }
                     false => LIFETIME_HINT,
                 },
             });

@@ -77,8 +77,7 @@ impl RunPreview {
             // What passes a gate has the agreed shape; what is made of it is a change of the posterior.
             numbers: terms.shape.dimension().max(built.problem.family.len()) as u64,
             event: terms.event.clone(),
-            epsilon: delta
-                .and_then(|delta| inference::plan::certified(std::slice::from_ref(&terms.event), delta).ok()),
+            epsilon: delta.and_then(|delta| inference::plan::certified(std::slice::from_ref(&terms.event), delta).ok()),
         };
         let openings = built.openings.get(site).map_or(&[][..], Vec::as_slice);
         let mut answers: Vec<AnswerPreview> =

@@ -9,7 +9,8 @@ use federation::party::{PartyError, SiteOwner, SiteParty, Verdict};
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
 use privacy::{
-    Adjacency, Delta, Epsilon, Event, Filter, Grant, Ledger, LifetimeCap, NoiseMultiplier, Portfolio, PrivacyError, RunUse, Steps,
+    Adjacency, Delta, Epsilon, Event, Filter, Grant, Ledger, LifetimeCap, NoiseMultiplier, Portfolio, PrivacyError,
+    RunUse, Steps,
 };
 use std::sync::{Arc, Mutex};
 
@@ -147,8 +148,9 @@ fn the_last_of_a_budget_is_taken_once_and_closing_gives_back_what_was_not_charge
     let used = account.lifetime(&Portfolio::new(small), None).unwrap();
     assert!(used.fitting().is_some() && account.cap == Some(small));
     // Counting whole grants, as open runs do, three would be over the cap.
-    let whole = account.runs.iter().fold(Portfolio::new(small).account(), |sum, _| {
-        sum.with(&RunUse::open(PAIR, &first.grant)).unwrap()
-    });
+    let whole = account
+        .runs
+        .iter()
+        .fold(Portfolio::new(small).account(), |sum, _| sum.with(&RunUse::open(PAIR, &first.grant)).unwrap());
     assert!(whole.fitting().is_none());
 }

@@ -7,7 +7,7 @@ mod neighbours;
 use common::scripted_server::{ScriptedServer, TestOwner, ask, ledger, owner, said};
 use federation::log::{FailureEffect, SimulatedDisk};
 use federation::message::{Attempt, Instruction, RefusalCode, Request};
-use federation::party::{PartyError, PartyMachine, PartyPhase, SiteParty, Verdict};
+use federation::party::{PartyError, PartyMachine, PartyPhase, SiteParty};
 use inference::{Row, RowKeys, Rows, Shard};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};

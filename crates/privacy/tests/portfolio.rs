@@ -6,8 +6,8 @@ use crate::laws::events::{
 use privacy::accounting::rdp::Rdp;
 use privacy::accounting::{Pld, group::group_privacy};
 use privacy::{
-    Accountant, Adjacency, Bounds, Delta, Epsilon, Event, Filter, FilterMember, Grant, LifetimeCap, Mechanism, Order, Portfolio,
-    PortfolioAccount, PrivacyError, PromisePair, RunUse, Sampling, ShareDeviation, Steps, Unit,
+    Accountant, Adjacency, Bounds, Delta, Epsilon, Event, Filter, FilterMember, Grant, LifetimeCap, Mechanism, Order,
+    Portfolio, PortfolioAccount, PrivacyError, PromisePair, RunUse, Sampling, ShareDeviation, Steps, Unit,
 };
 use proptest::prelude::*;
 use std::fmt::Write as _;
@@ -325,8 +325,12 @@ impl Adaptive<'_> {
 #[test]
 fn no_adaptive_strategy_gets_over_the_cap() {
     for (most, failure) in [(1.0, 0.05), (1.5, 0.2)] {
-        let adversary =
-            Adaptive { portfolio: cap(most, failure), pure: &[0.35, 0.8], leaks: &[failure / 8.0], ratio: f64::exp(most) };
+        let adversary = Adaptive {
+            portfolio: cap(most, failure),
+            pure: &[0.35, 0.8],
+            leaks: &[failure / 8.0],
+            ratio: f64::exp(most),
+        };
         let reached = adversary.best(&adversary.portfolio.account(), (1.0, 1.0), 7);
         assert!(reached <= failure, "({most}, {failure}): {reached}");
         assert!(reached >= failure / 8.0, "({most}, {failure}): {reached} is no attack");

@@ -18,9 +18,7 @@ pub(crate) fn agent(asked: &AgentCommand, json: bool) -> Result<String, Failure>
         AgentCommand::Join { invite, home } => commands::join::join(invite, PartyRole::Site, home, json),
         AgentCommand::Run(asked) => commands::agent::run(asked, json),
         AgentCommand::Approve { digest, home } => commands::approve::approve(digest.as_deref(), home, json),
-        AgentCommand::Preview { digest, home, policy } => {
-            commands::preview::run(digest, home, policy.as_deref(), json)
-        }
+        AgentCommand::Preview { digest, home, policy } => commands::preview::run(digest, home, policy.as_deref(), json),
         AgentCommand::Fingerprint { home } => commands::agent::fingerprint(PartyRole::Site, home, json),
         AgentCommand::Policy { asked: PolicyCommand::Init } => Ok(policy(json)),
     }

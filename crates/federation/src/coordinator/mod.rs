@@ -15,8 +15,8 @@ mod sums;
 
 pub use change::{AcceptedAnswer, AnswerReceipt, Change, Fold, FoldInput};
 pub use failures::Failures;
-pub use replay::refold;
 pub use header::{CoordinatorPhase, Header, PendingQuestion, SiteProgress, SiteStanding};
+pub use replay::refold;
 
 use crate::identity::{IdentityKey, Signature};
 use crate::log::{Position, RunId};

@@ -24,8 +24,7 @@ pub fn refold(
             FoldInput::Each(attempts) => {
                 let answer = |(site, at): &(usize, crate::message::Attempt)| {
                     let kept = accepted.iter().find(|one| (one.site, one.update.at) == (*site, *at));
-                    kept.map(|one| (*site, one.update.answer.clone()))
-                        .ok_or("an answer that was applied is not stored")
+                    kept.map(|one| (*site, one.update.answer.clone())).ok_or("an answer that was applied is not stored")
                 };
                 Answers::Each(attempts.iter().map(answer).collect::<Result<_, _>>()?)
             }

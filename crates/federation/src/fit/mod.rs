@@ -241,7 +241,17 @@ fn opening(
     let source = noise(home.home.noise_secret()?);
     let (manifest, parts, shard) = (manifest.clone(), prepared.parts.clone(), prepared.shard.clone());
     let signatures = vec![signature.clone(), signature];
-    Ok(AgentOpening { manifest, signatures, parts, site: 0, shard, data_version: prepared.data_version, key, source, cap })
+    Ok(AgentOpening {
+        manifest,
+        signatures,
+        parts,
+        site: 0,
+        shard,
+        data_version: prepared.data_version,
+        key,
+        source,
+        cap,
+    })
 }
 
 /// Whether what the run has left is a posterior of the method: all its first looks and one update at least are in it.

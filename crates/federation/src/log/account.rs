@@ -7,8 +7,8 @@ use privacy::accounting::rdp::{Conversion, Rdp};
 use privacy::accounting::{Pld, zcdp::Zcdp};
 use privacy::noise::Digest;
 use privacy::{
-    Accountant, Delta, Epsilon, Event, Filter, Grant, Ledger, LedgerEntry, LedgerRecord, LifetimeCap, Mechanism, Portfolio,
-    PortfolioAccount, PrivacyError, PromisePair, RunUse, Sampling, Steps,
+    Accountant, Delta, Epsilon, Event, Filter, Grant, Ledger, LedgerEntry, LedgerRecord, LifetimeCap, Mechanism,
+    Portfolio, PortfolioAccount, PrivacyError, PromisePair, RunUse, Sampling, Steps,
 };
 use std::collections::BTreeMap;
 use study::digits::hexadecimal;
@@ -141,12 +141,7 @@ impl Account {
 
 impl RunAccount {
     /// A run that has done nothing yet.
-    fn accepted(
-        run: RunId,
-        manifest: Digest,
-        (epsilon, delta): (f64, f64),
-        accepted: Option<AcceptedPromise>,
-    ) -> Self {
+    fn accepted(run: RunId, manifest: Digest, (epsilon, delta): (f64, f64), accepted: Option<AcceptedPromise>) -> Self {
         Self {
             run,
             manifest,
@@ -271,9 +266,7 @@ pub(crate) fn limits_of(grant: &Grant) -> (f64, f64) {
 /// The relation and the unit that a record of a ledger names, if it names any. A ledger has one pair.
 fn promise_of(record: &LedgerRecord) -> Option<PromisePair> {
     match &record.entry {
-        LedgerEntry::Opened(Grant::Limited { filter: Filter::Plan(plan), .. }) => {
-            plan.first().map(PromisePair::of)
-        }
+        LedgerEntry::Opened(Grant::Limited { filter: Filter::Plan(plan), .. }) => plan.first().map(PromisePair::of),
         LedgerEntry::Opened(_) => None,
         LedgerEntry::Charged(event) => Some(PromisePair::of(event)),
     }
@@ -313,7 +306,9 @@ impl AccountBuilder {
                 let accepted = AcceptedPromise { pair: *pair, grant: grant.clone() };
                 self.begin(RunAccount::accepted(*run, *manifest, limits_of(grant), Some(accepted)));
             }
-            (LogEntry::Accepted { .. } | LogEntry::AcceptedGrant { .. }, Some(_)) => self.note(number, "it accepts a run a second time"),
+            (LogEntry::Accepted { .. } | LogEntry::AcceptedGrant { .. }, Some(_)) => {
+                self.note(number, "it accepts a run a second time")
+            }
             (_, None) => self.note(number, "it belongs to a run that was not accepted"),
             (LogEntry::Closed { .. }, Some((account, _))) => account.standing = RunStanding::Closed,
             (entry, Some((account, fates))) => {
@@ -352,9 +347,7 @@ impl AccountBuilder {
 fn happened(entry: &LogEntry, turn: RunAttempt, fates: &mut AttemptOutcomes) {
     let fate = fates.entry((turn.round, turn.attempt)).or_default();
     match entry {
-        LogEntry::Charge { record, .. } if matches!(record.entry, LedgerEntry::Charged(_)) => {
-            fate.charges += 1
-        }
+        LogEntry::Charge { record, .. } if matches!(record.entry, LedgerEntry::Charged(_)) => fate.charges += 1,
         LogEntry::Free { .. } | LogEntry::Outbox { .. } => fate.answered = true,
         LogEntry::Contributed { .. } => (fate.answered, fate.contributed) = (true, true),
         LogEntry::Settled { .. } => fate.settled = true,

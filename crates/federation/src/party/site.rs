@@ -8,8 +8,8 @@ use crate::manifest::{Manifest, RunBuilder, RunParts};
 use crate::message::{Instruction, MemberId, RefusalCode, Request};
 use crate::wire::proto;
 use inference::Shard;
-use privacy::{LifetimeCap, PrivacyError};
 use privacy::noise::{Digest, OsKeyed};
+use privacy::{LifetimeCap, PrivacyError};
 use std::sync::Arc;
 
 /// What a site brings: its rows and its owner's word.

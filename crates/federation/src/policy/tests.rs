@@ -135,7 +135,8 @@ fn ledger(runs: &[(RunStanding, &RunParts)]) -> Account {
     let mut log = Log::open(SimulatedDisk::new()).unwrap();
     for (number, (standing, parts)) in runs.iter().enumerate() {
         let (run, grant, pair) = ([number as u8; 16], parts.built.grants[0].clone(), parts.pair(0).unwrap());
-        log.append(&LogEntry::AcceptedGrant { run, manifest: [0; 32], pair, grant: grant.clone(), bytes: vec![] }).unwrap();
+        log.append(&LogEntry::AcceptedGrant { run, manifest: [0; 32], pair, grant: grant.clone(), bytes: vec![] })
+            .unwrap();
         let turn = RunAttempt { run, round: 0, attempt: 0 };
         let mut ledger = privacy::Ledger::open(grant, &mut log.journal(turn, [0; 32])).unwrap();
         ledger.charge(&parts.built.terms[0].event, &mut log.journal(turn, [0; 32])).unwrap();
@@ -257,7 +258,8 @@ fn of_the_guide() -> (Manifest, RunParts) {
 fn the_policy_that_a_site_begins_with_allows_several_studies_of_the_guides_size_but_not_any_number() {
     let first = policy(&[("max_open_runs = 4", "max_open_runs = 99")]);
     let (manifest, parts) = of_the_guide();
-    let allowed = (0..20).take_while(|earlier| first.check(&manifest, &parts, 0, &open(*earlier, &parts)).is_ok()).count();
+    let allowed =
+        (0..20).take_while(|earlier| first.check(&manifest, &parts, 0, &open(*earlier, &parts)).is_ok()).count();
     assert_eq!(allowed, 7, "a cap that never binds is none");
 }
 

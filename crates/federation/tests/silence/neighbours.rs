@@ -5,12 +5,12 @@
 
 use super::LogCapture;
 use crate::common::local_run::LocalRun;
-use crate::common::scripted_server::{ScriptedServer, TestOwner, ask, fresh, owner};
+use crate::common::scripted_server::{ScriptedServer, TestOwner, ask, owner};
 use crate::common::study::ROWS;
 use federation::identity::Signature;
 use federation::log::{FailureEffect, SimulatedDisk};
 use federation::message::{Attempt, Instruction, MemberId, Request, SealedMessage, Update};
-use federation::party::{PartyError, PartyMachine, SiteParty, Verdict};
+use federation::party::{PartyError, PartyMachine, SiteParty};
 use federation::wire::UnverifiedContent;
 use inference::Method;
 use inference::settings::Schedule;

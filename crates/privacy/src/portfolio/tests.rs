@@ -48,7 +48,8 @@ fn orders_are_integers_that_follow_from_the_cap() {
 #[test]
 fn a_cap_without_delta_adds_up_pure_runs() {
     let pair = PromisePair { adjacency: Adjacency::Substitute, unit: Unit::Example };
-    let portfolio = Portfolio::new(LifetimeCap { epsilon: Epsilon::new(1.0).unwrap(), delta: Delta::new(0.0).unwrap(), pair });
+    let portfolio =
+        Portfolio::new(LifetimeCap { epsilon: Epsilon::new(1.0).unwrap(), delta: Delta::new(0.0).unwrap(), pair });
     let grant = |delta: f64| Grant::Limited {
         epsilon: Epsilon::new(0.25).unwrap(),
         delta: Delta::new(delta).unwrap(),

@@ -154,8 +154,7 @@ impl AgentOwner {
             let (study, schema) = files.unzip();
             let words: serde_json::Map<_, _> =
                 terms.into_iter().map(|(key, text)| (key.to_owned(), text.into())).collect();
-            let fields =
-                json!({ "digest": digest, "terms": words, "study": study, "schema": schema, "preview": preview, "next": next });
+            let fields = json!({ "digest": digest, "terms": words, "study": study, "schema": schema, "preview": preview, "next": next });
             say::with("a study is proposed", fields);
             return;
         }
@@ -188,7 +187,8 @@ impl RunProposal<'_> {
                 let PromisePair { adjacency, unit } = parts.pair(*site).unwrap_or(policy.pair(account));
                 let after = policy.lifetime_with(manifest, parts, *site, account).ok().flatten();
                 let counts = after.and_then(|after| after.counts_as());
-                let together = counts.map_or_else(|| "more than any ε".into(), |gauge| format!("ε = {}", up(gauge.epsilon)));
+                let together =
+                    counts.map_or_else(|| "more than any ε".into(), |gauge| format!("ε = {}", up(gauge.epsilon)));
                 format!(
                     "ε = {} at δ = {} per {unit} ({adjacency}); all runs together would count as {together} of {} at δ = {}",
                     up(epsilon.get()),

@@ -29,7 +29,10 @@ pub(crate) fn write(
     let verified = bundle::verify(&bytes, &Studies::default()).map_err(of_bundle)?;
     study::write_whole(out, &bytes).map_err(|error| Failure::file("cannot write", out, error))?;
     Ok(match json {
-        true => format!("{}\n", json!({ "run": hexadecimal(&run), "file": out.display().to_string(), "bytes": bytes.len() })),
+        true => format!(
+            "{}\n",
+            json!({ "run": hexadecimal(&run), "file": out.display().to_string(), "bytes": bytes.len() })
+        ),
         false => {
             let answers = verified.content.answers.len();
             format!("{}: run {}, {answers} answers, {} bytes\n", out.display(), hexadecimal(&run), bytes.len())
@@ -48,7 +51,8 @@ pub(crate) fn verify(path: &Path, json: bool) -> Result<String, Failure> {
 fn run_of(digits: &str, store: &dyn ServerStore) -> Result<RunId, Failure> {
     let wanted = digits.to_ascii_lowercase();
     let runs: Vec<RunId> = store.runs()?.into_iter().map(|row| row.run).collect();
-    let found: Vec<&RunId> = runs.iter().filter(|run| !wanted.is_empty() && hexadecimal(*run).starts_with(&wanted)).collect();
+    let found: Vec<&RunId> =
+        runs.iter().filter(|run| !wanted.is_empty() && hexadecimal(*run).starts_with(&wanted)).collect();
     if let [run] = found.as_slice() {
         return Ok(**run);
     }
@@ -79,7 +83,14 @@ fn rows(verified: &VerifiedBundle) -> TableRows {
         ("sound", format!("run {}, method {}", hexadecimal(&manifest.run()), manifest.method)),
         ("", format!("the manifest {} is signed by", hexadecimal(&manifest.digest()))),
         ("", format!("{} sites, {} nodes and the server", manifest.sites.len(), manifest.nodes.len())),
-        ("", format!("{} answers and {} updates give the posterior, bit for bit", content.answers.len(), content.folds.len())),
+        (
+            "",
+            format!(
+                "{} answers and {} updates give the posterior, bit for bit",
+                content.answers.len(),
+                content.folds.len()
+            ),
+        ),
         ("ended", format!("{ended} after {rounds} of {} rounds", manifest.pace.rounds)),
     ];
     for ((member, known), spending) in manifest.sites.iter().zip(&content.sites).zip(sites) {
@@ -97,13 +108,19 @@ fn rows(verified: &VerifiedBundle) -> TableRows {
         rows.push(("site", format!("{}: {spent}", member.name)));
         rows.extend(spending.events.iter().map(|event| ("", event.to_string())));
     }
-    rows.push(("not shown", "whether the server has left out answers, and how the run ended, rest on its signature".to_owned()));
+    rows.push((
+        "not shown",
+        "whether the server has left out answers, and how the run ended, rest on its signature".to_owned(),
+    ));
     rows
 }
 
 fn object(verified: &VerifiedBundle) -> Value {
     let VerifiedBundle { content, manifest, sites, .. } = verified;
-    let site = |((member, known), spending): ((&federation::manifest::SiteMember, &bundle::BundledSite), &bundle::SiteSpending)| {
+    let site = |((member, known), spending): (
+        (&federation::manifest::SiteMember, &bundle::BundledSite),
+        &bundle::SiteSpending,
+    )| {
         json!({
             "name": member.name.to_string(),
             "answers": known.answers,

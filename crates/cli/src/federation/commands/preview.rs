@@ -69,7 +69,8 @@ fn rows(preview: &RunPreview) -> TableRows {
     );
     rows.push(("would leave", leaves));
     for answers in &preview.answers {
-        let cost = answers.epsilon.map_or_else(|| "no certified ε".to_owned(), |epsilon| format!("ε = {}", up(epsilon)));
+        let cost =
+            answers.epsilon.map_or_else(|| "no certified ε".to_owned(), |epsilon| format!("ε = {}", up(epsilon)));
         let text = format!("{} answers of {} numbers: {}; {cost} each", answers.count, answers.numbers, answers.event);
         rows.push(("", text));
     }
@@ -88,7 +89,9 @@ fn rows(preview: &RunPreview) -> TableRows {
     }
     rows.push(("stays", "the rows, the key and the ledger with its totals".to_owned()));
     let promise = match preview.promise {
-        Some((epsilon, delta)) => format!("ε = {} at δ = {} for the whole run, {}", up(epsilon), up(delta), preview.pair),
+        Some((epsilon, delta)) => {
+            format!("ε = {} at δ = {} for the whole run, {}", up(epsilon), up(delta), preview.pair)
+        }
         None => "none".to_owned(),
     };
     rows.push(("promise", promise));
@@ -97,7 +100,8 @@ fn rows(preview: &RunPreview) -> TableRows {
 
 /// What it would do to the site's lifetime budget, and whether the policy allows it.
 fn budget(preview: &PolicyPreview) -> TableRows {
-    let counts = preview.counts_as.map_or_else(|| "more than any ε".to_owned(), |epsilon| format!("ε = {}", up(epsilon)));
+    let counts =
+        preview.counts_as.map_or_else(|| "more than any ε".to_owned(), |epsilon| format!("ε = {}", up(epsilon)));
     let (most, delta) = (up(preview.max_epsilon), up(preview.max_delta));
     let mut rows: TableRows =
         vec![("budget", format!("all runs together would count as {counts} of {most} at δ = {delta}"))];

@@ -2,7 +2,7 @@
 
 use crate::clock;
 use crate::provenance;
-use federation::coordinator::{CoordinatorPhase, FoldInput, SiteStanding};
+use federation::coordinator::{CoordinatorPhase, Fold, SiteStanding, refold};
 use federation::dashboard::{
     CoefficientView, DashboardSource, LedgerHead, NodeView, ReplayCheck, RoundPoint, RunDetail, RunEnd, RunPhase,
     RunSummary, RunView, SiteStatus, SiteView,

@@ -95,7 +95,9 @@ impl FaultWorld {
         let mut closed = BTreeSet::new();
         log.scan(&mut |number, entry| match entry {
             LogEntry::Closed { run } => drop(closed.insert(*run)),
-            LogEntry::Charge { turn, .. } => assert!(!closed.contains(&turn.run), "INV16: record {number} charges a closed run"),
+            LogEntry::Charge { turn, .. } => {
+                assert!(!closed.contains(&turn.run), "INV16: record {number} charges a closed run")
+            }
             _ => {}
         })
         .unwrap();

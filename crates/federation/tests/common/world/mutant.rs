@@ -1,8 +1,8 @@
 //! Wrong variants of the system, which the invariants must notice.
 
+use super::super::study::PAIR;
 use super::{FaultWorld, RowsOwner};
 use crate::common::study::shard;
-use super::super::study::PAIR;
 use federation::coordinator::{Change, Fold, FoldInput};
 use federation::identity::{PartyName, PartyRole};
 use federation::log::{Log, LogEntry, SimulatedDisk};
