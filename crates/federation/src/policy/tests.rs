@@ -2,14 +2,14 @@
 
 use super::*;
 use crate::identity::{PartyName, PublicKey};
-use crate::log::{Log, LogEntry, RunAttempt, SimulatedDisk};
+use crate::log::{Log, LogEntry, RunAttempt, RunStanding, SimulatedDisk};
 use crate::manifest::{self, NodeMember, Pace, SiteMember};
 use inference::algorithm::{Curvature, NoiseAwareConstants, NoiseAwareSettings, RoundBudget};
 use inference::settings::{
     Aggregator, Claim, Clip, Damping, DeltaRule, Noise, Promise, Rounds, Schedule, SecureNoise, SecureSumSettings,
 };
 use inference::{Expectation, InputLayout, Logistic, Method, Predictive, build};
-use privacy::{Epsilon, Event, Mechanism, NormBound, Sampling, Steps};
+use privacy::{Epsilon, Event, Mechanism, NormBound, Portfolio, Sampling, Steps};
 use std::sync::Arc;
 
 const STUDY: &str = "schema = 1\n[model]\nkind = \"logistic\"\n";
