@@ -21,6 +21,7 @@ mod grants;
 mod ledger;
 mod malicious_client;
 mod malicious_server;
+mod preview;
 mod run_service;
 mod schema;
 mod sealed_messages;
