@@ -4,7 +4,7 @@ use crate::common::scripted_server::{ScriptedServer, ask, entries, owner, said};
 use crate::common::study::{GRANTED, PAIR, cap, shard};
 use federation::log::{Account, Log, LogEntry, LogError, NewRun, RunAttempt, RunStanding, SimulatedDisk};
 use federation::manifest::{Manifest, Pace, RunParts};
-use federation::message::{Instruction, Request};
+use federation::message::{DeclineReason, Instruction, Request};
 use federation::party::{PartyError, SiteOwner, SiteParty, Verdict};
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
@@ -153,4 +153,22 @@ fn the_last_of_a_budget_is_taken_once_and_closing_gives_back_what_was_not_charge
         .iter()
         .fold(Portfolio::new(small).account(), |sum, _| sum.with(&RunUse::open(PAIR, &first.grant)).unwrap());
     assert!(whole.fitting().is_none());
+}
+
+/// A site that has left a run by its own ledger says so when it is asked, and charges nothing, whatever process asks.
+#[test]
+fn a_site_that_has_closed_a_run_answers_no_more_after_a_restart() {
+    let script = ScriptedServer::new("synchronous/2/0", 3, 0, 2);
+    let (party, disk) = script.running(0);
+    drop(party);
+    let run = script.manifest.run();
+    Log::open(disk.clone()).unwrap().append(&LogEntry::Closed { run }).unwrap();
+    let (mut party, _) = site(&script, &disk);
+    script.tell(&mut party, script.beginning()).unwrap();
+    let heard = said(&script.tell(&mut party, ask(0, 0, &script.question())).unwrap());
+    assert!(matches!(heard.as_slice(), [Request::Decline { reason: DeclineReason::Stopped, .. }]), "{heard:?}");
+    assert_eq!(script.charges(&disk), 0);
+    let account = Account::of(&Log::open(disk).unwrap()).unwrap();
+    let used = account.lifetime(&Portfolio::new(cap(PAIR)), None).unwrap();
+    assert_eq!(used.counts_as().unwrap().epsilon, 0.0, "nothing was charged, so nothing counts");
 }

@@ -54,9 +54,7 @@ fn no_answer_has_more_numbers_than_the_preview_says() {
 fn a_preview_says_what_the_policy_makes_of_the_run() {
     let script = ScriptedServer::new("synchronous/2/0", 3, 0, 3);
     let account = Account::of(&Log::open(SimulatedDisk::new()).unwrap()).unwrap();
-    let of = |text: &str| {
-        PolicyPreview::of(&Policy::read(text).unwrap(), &script.manifest, &script.parts, 0, &account)
-    };
+    let of = |text: &str| PolicyPreview::of(&Policy::read(text).unwrap(), &script.manifest, &script.parts, 0, &account);
     let allowed = federation::policy::DEFAULT
         .replace("minimum_rows = 50", "minimum_rows = 1")
         .replace("max_epsilon_per_answer = 3.0", "max_epsilon_per_answer = 30.0")

@@ -106,6 +106,20 @@ pub(crate) enum AgentCommand {
         #[arg(long, value_name = "site.toml")]
         policy: Option<PathBuf>,
     },
+    /// Leave a run for good; stop the agent first
+    #[command(
+        after_help = "The run is closed in the site's own ledger: nothing more is charged or sent, and what the run had reserved beyond \
+                      its charges is free for other runs. The server need not be there; it hears of it when it asks for the next \
+                      answer. Answers that have left the site stay in the posterior."
+    )]
+    Withdraw {
+        /// The run, as `posterity ledger show` names it; its first digits are enough, at least eight
+        #[arg(value_name = "RUN")]
+        run: String,
+        /// Home folder of the site
+        #[arg(long, value_name = "DIR")]
+        home: PathBuf,
+    },
     /// Print the site's fingerprint, which its owner reads out to the other owners
     Fingerprint {
         /// Home folder of the site

@@ -161,6 +161,12 @@ pub(crate) const ALL: &[CodeEntry] = &[
                signature under the rest, and that the released answers give the posterior. The message names what does not fit. Do not\n\
                rely on a file that is refused. Exit code 2.",
     },
+    CodeEntry {
+        code: "F210",
+        title: "there is no such open run, or more than one",
+        text: "`posterity agent withdraw` closes one open run of a site for good, chosen by at least eight first digits of its name.\n\
+               `posterity ledger show` lists the runs. Exit code 2.",
+    },
 ];
 
 #[cfg(test)]

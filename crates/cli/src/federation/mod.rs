@@ -19,6 +19,7 @@ pub(crate) fn agent(asked: &AgentCommand, json: bool) -> Result<String, Failure>
         AgentCommand::Run(asked) => commands::agent::run(asked, json),
         AgentCommand::Approve { digest, home } => commands::approve::approve(digest.as_deref(), home, json),
         AgentCommand::Preview { digest, home, policy } => commands::preview::run(digest, home, policy.as_deref(), json),
+        AgentCommand::Withdraw { run, home } => commands::withdraw::run(run, home, json),
         AgentCommand::Fingerprint { home } => commands::agent::fingerprint(PartyRole::Site, home, json),
         AgentCommand::Policy { asked: PolicyCommand::Init } => Ok(policy(json)),
     }

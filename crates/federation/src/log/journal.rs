@@ -5,7 +5,7 @@
 
 use super::{Disk, LogEntry, LogError, MemorySnapshot, Position, RunAttempt, RunId, chain, record, snapshot};
 use privacy::noise::Digest;
-use privacy::{Durable, Journal, LedgerRecord};
+use privacy::{Durable, Journal, LedgerEntry, LedgerRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use study::digits::hexadecimal;
 
@@ -115,7 +115,8 @@ impl<D: Disk> Log<D> {
     /// nothing is written. After an error of the disk nothing more is written until the log is opened again.
     pub fn append(&mut self, entry: &LogEntry) -> Result<Position, LogError> {
         self.writable()?;
-        if let LogEntry::Charge { turn, .. } = entry
+        if let LogEntry::Charge { turn, record, .. } = entry
+            && matches!(record.entry, LedgerEntry::Charged(_))
             && self.is_closed(&turn.run)
         {
             return Err(LogError::ClosedRun { run: hexadecimal(&turn.run) });

@@ -16,3 +16,4 @@ pub(crate) mod rehearsal;
 pub(crate) mod run_monitor;
 pub(crate) mod serve;
 mod server_source;
+pub(crate) mod withdraw;
