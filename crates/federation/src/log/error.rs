@@ -83,8 +83,8 @@ pub enum LogError {
 }
 
 /// What to do where the lifetime budget of a site has no room for a run.
-pub(crate) const LIFETIME_HINT: &str = "ask for a study with a smaller ε or more noise, wait until an open run ends, or raise max_epsilon if the \
-     site can justify it to the people in its rows";
+pub(crate) const LIFETIME_HINT: &str = "ask for a study with a smaller ε or more noise, wait until an open run ends or leave one \
+     (`posterity agent withdraw`), or raise max_epsilon if the site can justify it to the people in its rows";
 
 impl LogError {
     /// What to do next.
