@@ -93,7 +93,7 @@ fn one_of<'a>(digits: &str, all: &'a [Proposal]) -> Result<&'a Proposal, Failure
     }
     let found: Vec<&Proposal> = all.iter().filter(|one| one.digest.starts_with(&wanted)).collect();
     match found.as_slice() {
-        [proposal] => Ok(proposal),
+        &[proposal] => Ok(proposal),
         found => Err(not_one(digits, found.len(), all)),
     }
 }

@@ -35,7 +35,7 @@ fn open_run<'a>(digits: &str, account: &'a Account) -> Result<&'a RunAccount, Fa
     let is_meant = |run: &&&RunAccount| wanted.len() >= FEWEST_DIGITS && hexadecimal(&run.run).starts_with(&wanted);
     let found: Vec<&&RunAccount> = open.iter().filter(is_meant).collect();
     if let [run] = found.as_slice() {
-        return Ok(run);
+        return Ok(**run);
     }
     let message = match found.len() {
         _ if wanted.len() < FEWEST_DIGITS => {
