@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::federation::commands::bundle;
 use federation::log::{Account, FILE, FolderView, Log, RunAccount, RunStanding};
 use federation::policy::GrantTotals;
-use privacy::{FilterMember, Portfolio, PortfolioAccount, PromisePair};
+use privacy::{FilterMember, MemberGauge, Portfolio, PortfolioAccount, PrivacyError, PromisePair};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::io::ErrorKind;
@@ -76,7 +76,11 @@ fn show(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String, 
         object["runs"] = runs.collect();
         object["granted"] =
             granted.map(|GrantTotals { epsilon, delta }| json!({ "epsilon": limited(epsilon), "delta": delta })).into();
-        object["lifetime"] = lifetime.map(|lifetime| lifetime.object()).into();
+        object["lifetime"] = match &lifetime {
+            Some(Ok(lifetime)) => lifetime.object(),
+            Some(Err(why)) => json!({ "counts_as": null, "why": why.to_string() }),
+            None => Value::Null,
+        };
         return Ok(format!("{object}\n"));
     }
     let mut text = String::new();
@@ -94,79 +98,70 @@ fn show(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String, 
         };
         rows.push(("granted", together));
     }
-    rows.extend(lifetime.map(|lifetime| lifetime.rows(account)).unwrap_or_default());
+    match &lifetime {
+        Some(Ok(lifetime)) => rows.extend(lifetime.rows(account)),
+        Some(Err(why)) => rows.push(("all runs", format!("no total: {why}"))),
+        None => {}
+    }
     rows.extend(ends(log, account));
     let _ = write!(text, "{}", lines(&rows));
     Ok(text)
 }
 
 /// All runs of a site in the lifetime budget that was in force when the last one was accepted.
-enum Lifetime {
-    /// What they count as.
-    Counted {
-        /// With everything that open runs may still charge.
-        all: PortfolioAccount,
-        /// By what was charged so far.
-        charged: PortfolioAccount,
-        /// How many more like the last one fit.
-        room: Option<u64>,
-    },
-    /// No theorem converts the promise of one of them.
-    Unknown(String),
+struct Lifetime {
+    /// With everything that open runs may still charge.
+    all: PortfolioAccount,
+    /// By what was charged so far.
+    charged: PortfolioAccount,
+    /// How many more like the last one fit.
+    room: Option<u64>,
 }
 
 impl Lifetime {
-    fn of(account: &Account, portfolio: &Portfolio) -> Self {
-        let counted = || -> Result<Self, privacy::PrivacyError> {
-            let (all, charged) = (account.lifetime(portfolio, None)?, account.charged(portfolio)?);
-            Ok(Self::Counted { all, charged, room: account.room(portfolio)? })
-        };
-        counted().unwrap_or_else(|error| Self::Unknown(error.to_string()))
+    /// Refused where no theorem converts the promise of one of the runs.
+    fn of(account: &Account, portfolio: &Portfolio) -> Result<Self, PrivacyError> {
+        let (all, charged) = (account.lifetime(portfolio, None)?, account.charged(portfolio)?);
+        Ok(Self { all, charged, room: account.room(portfolio)? })
     }
 
     fn rows(&self, account: &Account) -> TableRows {
-        let (all, charged, room) = match self {
-            Self::Counted { all, charged, room } => (all, charged, room),
-            Self::Unknown(why) => return vec![("all runs", format!("no total: {why}"))],
-        };
-        let cap = all.portfolio().cap();
+        let cap = self.all.portfolio().cap();
         let (most, delta) = (up(cap.epsilon.get()), up(cap.delta.get()));
-        let counts = match all.counts_as() {
+        let counts = match self.all.counts_as() {
             Some(gauge) => format!("count as ε = {} of {most} at δ = {delta} (by {})", up(gauge.epsilon), gauge.member),
             None => format!("count as more than any ε; the policy allows {most} at δ = {delta}"),
         };
         let mut rows: TableRows = vec![("all runs", format!("{counts}, {}", cap.pair))];
-        let of = |member: FilterMember| all.gauges().into_iter().find(|gauge| gauge.member == member);
-        let others = [FilterMember::Gdp, FilterMember::Renyi, FilterMember::AddedUp].into_iter().filter_map(of);
-        let others: Vec<String> =
-            others.map(|gauge| format!("{} {}", gauge.member, gauge_words(gauge.epsilon))).collect();
+        let gauges = self.all.gauges();
+        let shown = [FilterMember::Gdp, FilterMember::Renyi, FilterMember::AddedUp];
+        let of = |member: FilterMember| gauges.iter().find(|gauge| gauge.member == member);
+        let words = |gauge: &MemberGauge| format!("{} {}", gauge.member, gauge_words(gauge.epsilon));
+        let others: Vec<String> = shown.into_iter().filter_map(of).map(words).collect();
         let GrantTotals { epsilon, .. } = account.granted();
         rows.push(("", format!("{}; sum of the grants {}", others.join(", "), gauge_words(epsilon))));
-        if let (Some(open), Some(now)) = (all.counts_as(), charged.counts_as())
+        if let (Some(open), Some(now)) = (self.all.counts_as(), self.charged.counts_as())
             && open.epsilon > now.epsilon
         {
             rows.push(("reserved", format!("by open runs; what was charged so far counts as ε = {}", up(now.epsilon))));
         }
-        rows.extend(room.map(|room| ("room", format!("for {room} more runs like the last, one after the other"))));
+        rows.extend(self.room.map(|room| ("room", format!("for {room} more runs like the last, one after the other"))));
         rows
     }
 
     fn object(&self) -> Value {
-        let (all, charged, room) = match self {
-            Self::Counted { all, charged, room } => (all, charged, room),
-            Self::Unknown(why) => return json!({ "counts_as": null, "why": why }),
-        };
-        let cap = all.portfolio().cap();
-        let gauges = all.gauges().into_iter().map(|gauge| (gauge.member.to_string(), json!(limited(gauge.epsilon))));
+        let cap = self.all.portfolio().cap();
+        let gauges =
+            self.all.gauges().into_iter().map(|gauge| (gauge.member.to_string(), json!(limited(gauge.epsilon))));
         json!({
             "max_epsilon": cap.epsilon.get(),
             "max_delta": cap.delta.get(),
             "adjacency": cap.pair.adjacency.to_string(),
             "unit": cap.pair.unit.to_string(),
-            "counts_as": all.counts_as().map(|gauge| gauge.epsilon),
-            "charged_counts_as": charged.counts_as().map(|gauge| gauge.epsilon),
+            "counts_as": self.all.counts_as().map(|gauge| gauge.epsilon),
+            "charged_counts_as": self.charged.counts_as().map(|gauge| gauge.epsilon),
             "members": gauges.collect::<serde_json::Map<_, _>>(),
-            "room_for_more_like_the_last": room,
+            "room_for_more_like_the_last": self.room,
         })
     }
 }
