@@ -23,7 +23,7 @@ pub(crate) fn run(digits: &str, folder: &Path, json: bool) -> Result<String, Fai
         true => format!("{}\n", json!({ "withdrawn": name, "charges": charges })),
         false => format!(
             "withdrawn from run {name}\nit counts with its {charges} charges from now on; what it had reserved beyond them is free\n\
-             answers that have left this site stay in the posterior; none will follow\n"
+             no answer will be made any more; those that were made before stay in the posterior, or may still arrive\n"
         ),
     })
 }
