@@ -16,7 +16,7 @@ mod sums;
 pub use change::{AcceptedAnswer, AnswerReceipt, Change, Fold, FoldInput};
 pub use failures::Failures;
 pub use header::{CoordinatorPhase, Header, PendingQuestion, SiteProgress, SiteStanding};
-pub use replay::refold;
+pub use replay::{SeeFold, refold};
 
 use crate::identity::{IdentityKey, Signature};
 use crate::log::{Position, RunId};

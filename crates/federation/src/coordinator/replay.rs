@@ -3,6 +3,9 @@
 use super::{AcceptedAnswer, Fold, FoldInput};
 use inference::algorithm::{Answers, Protocol};
 
+/// Is told of a fold, of what was folded, and of the state after it; refuses in words.
+pub type SeeFold<'a> = dyn FnMut(&Fold, &Answers, &[u8]) -> Result<(), String> + 'a;
+
 /// Folds all that was folded, from the start, and gives the last state. `see` is told of every fold, what was folded, and the
 /// state after it.
 ///
@@ -13,7 +16,7 @@ pub fn refold(
     protocol: &dyn Protocol,
     accepted: &[AcceptedAnswer],
     folds: &[Fold],
-    see: &mut dyn FnMut(&Fold, &Answers, &[u8]) -> Result<(), String>,
+    see: &mut SeeFold<'_>,
 ) -> Result<Vec<u8>, String> {
     let mut state = protocol.start().map_err(|error| error.to_string())?;
     for (number, fold) in (0_u64..).zip(folds) {

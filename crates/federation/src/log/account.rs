@@ -130,13 +130,13 @@ impl Account {
     ///
     /// [`PrivacyError::NoTheorem`] if a run promises for another relation or unit than the cap, and no theorem converts it.
     pub fn lifetime(&self, portfolio: &Portfolio, but: Option<&RunId>) -> Result<PortfolioAccount, PrivacyError> {
-        let others = self.runs.iter().filter(|run| Some(&run.run) != but);
-        others.fold(Ok(portfolio.account()), |account, run| run.add_to(account?, run.standing))
+        let mut others = self.runs.iter().filter(|run| Some(&run.run) != but);
+        others.try_fold(portfolio.account(), |account, run| run.add_to(account, run.standing))
     }
 
     /// What all runs have charged so far, in the same budget: what they would count as if no open one charged again.
     pub fn charged(&self, portfolio: &Portfolio) -> Result<PortfolioAccount, PrivacyError> {
-        self.runs.iter().fold(Ok(portfolio.account()), |account, run| run.add_to(account?, RunStanding::Closed))
+        self.runs.iter().try_fold(portfolio.account(), |account, run| run.add_to(account, RunStanding::Closed))
     }
 
     /// How many more runs with the grant of the last one fit; none without a run.

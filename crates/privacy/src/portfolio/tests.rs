@@ -72,5 +72,5 @@ fn sums_of_whole_runs_are_rounded_up_and_exact_where_they_can_be() {
     assert_eq!(add_up(0.0, 1e-5), 1e-5);
     assert_eq!(add_up(f64::INFINITY, 1.0), f64::INFINITY);
     let tenths = (0..10).fold(0.0, |sum, _| add_up(sum, 0.1));
-    assert!(tenths >= 1.0 && tenths < 1.0 + 1e-14);
+    assert!((1.0..1.0 + 1e-14).contains(&tenths));
 }
