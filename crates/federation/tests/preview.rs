@@ -20,7 +20,9 @@ fn a_preview_names_what_leaves_to_whom_and_at_what_cost() {
     assert_eq!((open.pair, open.promise), (PAIR, Some((GRANTED, 1e-5))));
     let [answers] = &open.answers[..] else { panic!("{open:?}") };
     assert_eq!(open.numbers(), 2 * answers.numbers);
-    let one = privacy::accounting::Pld.epsilon(&[answers.event.clone()], privacy::Delta::new(1e-5).unwrap()).unwrap();
+    let one = privacy::accounting::Pld
+        .epsilon(std::slice::from_ref(&answers.event), privacy::Delta::new(1e-5).unwrap())
+        .unwrap();
     assert_eq!(answers.epsilon, Some(one.upper));
     let sum = preview(&ScriptedServer::new("sum/2/0", 3, 2, 3));
     assert_eq!(sum.nodes.len(), 2);
