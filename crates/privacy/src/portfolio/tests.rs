@@ -1,3 +1,5 @@
+//! The limits of the members under a cap: shares of δ, orders, and sums that are rounded up.
+
 use super::member::{Measure, Member};
 use super::*;
 use crate::accounting::rdp::{Conversion, Orders};
