@@ -9,12 +9,14 @@ mod answers;
 mod change;
 mod failures;
 mod header;
+mod replay;
 mod rounds;
 mod sums;
 
 pub use change::{AcceptedAnswer, AnswerReceipt, Change, Fold, FoldInput};
 pub use failures::{Failures, LostRound, MOST_LOST_ROUNDS, MOST_STRIKES, RECENT_ROUNDS, Strike, StrikeReason};
 pub use header::{CoordinatorPhase, Header, PendingQuestion, SiteProgress, SiteStanding};
+pub use replay::{SeeFold, refold};
 
 use crate::identity::{IdentityKey, Signature};
 use crate::log::{Position, RunId};

@@ -19,7 +19,7 @@ const LIMITS: &str = "fit.toml";
 /// What is known of a fit that has not written its results yet.
 const UNFINISHED: &str = "unfinished.json";
 
-/// Fits like the first that the limits of a new home allow.
+/// Fits like the first that the limits of a new home allow at least.
 const ALLOWED: usize = 3;
 
 /// An open home. No other process has it.
@@ -120,21 +120,24 @@ fn there(path: &Path) -> Result<bool, FitError> {
 fn limits_of(fit: &PreparedFit) -> String {
     let (epsilon, delta) = fit.granted();
     let most = (0..ALLOWED).fold(GrantTotals::NOTHING, |total, _| total.and(epsilon, delta));
+    // Simple composition has a quarter of δ, so that it admits the fits whatever their mechanism is.
+    let most_delta = 4.0 * most.delta;
     let pair = |word: fn(&Promise) -> String| fit.parts.method.promise.as_ref().map_or_else(String::new, word);
     let (adjacency, unit) = (pair(|p| p.adjacency.to_string()), pair(|p| p.unit.to_string()));
     format!(
         r#"# The home of `posterity fit` for the table of one owner. It holds the owner's keys and the ledger of every fit of this table.
 # Keep it private and back it up as a whole. Use it for this table only, and use no other home for the table: the budgets of two
 # homes do not know of each other.
-schema = 1
+schema = 2
 
-# The total budget of all fits, for the whole life of the table. The ε and δ of all fits are added up; each fit counts with its
-# whole grant, finished or not. These numbers allow three fits like the first. Raise them as far as you can justify to the people
-# in the rows.
+# The total budget of all fits, for the whole life of the table. A finished fit counts with what it charged, and fits count together
+# as less than the sum of their ε where their noise allows it. These numbers allow at least three fits like the first. Raise them as
+# far as you can justify to the people in the rows.
 max_epsilon = {:?}
 max_delta = {:?}
 
-# The relation and the unit of the promise. Those of different pairs do not add up, so a fit with another pair is refused.
+# The relation and the unit of the promise. Costs for other pairs do not add up with it: a fit with another pair is refused, unless
+# a theorem converts it.
 adjacency = "{adjacency}"
 unit = "{unit}"
 
@@ -146,6 +149,6 @@ minimum_sites = 1
 require_secure_sum = false
 approval = "automatic"
 "#,
-        most.epsilon, most.delta
+        most.epsilon, most_delta
     )
 }

@@ -1,12 +1,11 @@
 //! A server that a test plays by hand, against real parties; and a real server, for clients that a test plays.
 
-use super::study::{TestBuilder, TestKeys, shard};
+use super::study::{PAIR, TestBuilder, TestKeys, shard};
 use federation::identity::{IdentityKey, PartyName, PartyRole, Signature};
-use federation::log::{Disk, FILE, Log, LogEntry, Position, SimulatedDisk};
+use federation::log::{Account, Disk, FILE, Log, LogEntry, Position, SimulatedDisk};
 use federation::manifest::{self, Manifest, Pace, RunBuilder, RunParts};
 use federation::message::{Attempt, DeclineReason, Instruction, MemberId, Request, Update};
 use federation::party::{NodeOwner, NodeParty, PartyError, PartyMachine, SiteOwner, SiteParty, Verdict};
-use federation::policy::GrantTotals;
 use federation::server::{Call, CallOutcome, CallerIdentity, RunEngine};
 use federation::store::{MemoryStore, ServerStore};
 use federation::wire::{self, Sender, ServerReply, UnverifiedContent};
@@ -14,6 +13,7 @@ use inference::Shard;
 use inference::algorithm::Answers;
 use privacy::GridVector;
 use privacy::noise::{Digest, OsKeyed};
+use privacy::{LifetimeCap, PrivacyError, PromisePair};
 use prost::Message as _;
 use std::sync::Arc;
 
@@ -30,11 +30,17 @@ pub(crate) struct TestOwner {
     pub(crate) shard: Arc<Shard>,
     pub(crate) verdict: fn(&Manifest) -> Verdict,
     pub(crate) noise: fn() -> OsKeyed,
+    /// The relation and the unit of what was proposed last.
+    pub(crate) pair: PromisePair,
 }
 
 impl SiteOwner for TestOwner {
-    fn consider(&mut self, manifest: &Manifest, _: &RunParts, _: usize, _: GrantTotals) -> Verdict {
+    fn consider(&mut self, manifest: &Manifest, parts: &RunParts, site: usize, _: &Account) -> Verdict {
+        self.pair = parts.pair(site).unwrap();
         (self.verdict)(manifest)
+    }
+    fn cap(&self, _: &Account) -> Result<LifetimeCap, PrivacyError> {
+        Ok(super::study::cap(self.pair))
     }
     fn rows(&mut self, _: &Manifest, _: &RunParts, _: usize) -> Result<(Arc<Shard>, Digest), String> {
         Ok((self.shard.clone(), [1; 32]))
@@ -60,7 +66,7 @@ pub(crate) fn fresh() -> OsKeyed {
 
 /// An owner of the rows of a site.
 pub(crate) fn owner(site: usize) -> TestOwner {
-    TestOwner { shard: Arc::new(shard(site)), verdict: |_| Verdict::Sign, noise: fresh }
+    TestOwner { shard: Arc::new(shard(site)), verdict: |_| Verdict::Sign, noise: fresh, pair: PAIR }
 }
 
 impl ScriptedServer {

@@ -13,7 +13,7 @@ pub(crate) use mutant::Mutant;
 
 use super::message_kind::MessageKind;
 use super::random::SeededRandom;
-use super::study::{TestKeys, shard};
+use super::study::{PAIR, TestKeys, shard};
 use federation::identity::{PartyName, PartyRole};
 use federation::log::{FailureEffect, Log, SimulatedDisk};
 use federation::manifest::{Manifest, RunBuilder, RunParts};
@@ -341,7 +341,7 @@ impl FaultWorld {
                     Err(error) => panic!("a site cannot open its ledger: {error}"),
                 };
                 self.check_ledger(party, &log);
-                let seat = RowsOwner { shard: Arc::new(shard(site)), seed: 11 };
+                let seat = RowsOwner { shard: Arc::new(shard(site)), seed: 11, pair: PAIR };
                 Some(Box::new(SiteParty::new(name, key, self.builder.clone(), Box::new(seat), log)))
             }
             MemberId::Node(node) => {

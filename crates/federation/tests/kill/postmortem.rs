@@ -99,6 +99,8 @@ fn ledger(stage: &RunFolder, play: &ProcessParts, site: usize) -> LedgerSummary 
             LogEntry::Free { .. }
             | LogEntry::Lapsed { .. }
             | LogEntry::Accepted { .. }
+            | LogEntry::AcceptedGrant { .. }
+            | LogEntry::Policy { .. }
             | LogEntry::Closed { .. }
             | LogEntry::Owner { .. } => {}
         }

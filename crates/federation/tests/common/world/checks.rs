@@ -4,14 +4,16 @@ use super::FaultWorld;
 use crate::common::message_kind::{MessageKind, content, kind};
 use federation::agent::MOST_CHARGES;
 use federation::coordinator::{CoordinatorPhase, Fold, FoldInput, Header, MOST_LOST_ROUNDS, MOST_STRIKES};
-use federation::log::{Log, LogEntry, SimulatedDisk};
+use federation::log::{Account, Log, LogEntry, SimulatedDisk};
 use federation::message::{Attempt, Instruction, MemberId, Request, RunOutcome};
 use federation::store::ServerStore;
 use federation::wire::UnverifiedContent;
 use inference::algorithm::Answers;
 use inference::settings::Schedule;
+use privacy::Portfolio;
 use privacy::noise::Digest;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 impl FaultWorld {
     /// INV5: what a site was told to be accepted.
@@ -88,6 +90,7 @@ impl FaultWorld {
             let found = rounds.values().copied().max().unwrap_or_default();
             assert!(found <= most, "INV14: a site has charged one round {found} times");
         }
+        self.check_lifetime(log);
         let actor = &mut self.actors[party];
         for at in actor.released.keys().chain(actor.letters.keys().map(|(at, _, _)| at)) {
             assert!(covered.contains(at), "INV1: {:?} has sent an answer to {at:?} that is not charged", actor.member);
@@ -95,6 +98,29 @@ impl FaultWorld {
         assert!(actor.released.len() <= charges, "INV1: {:?} has released more than it has charged", actor.member);
         assert!(charges >= actor.charges, "INV12: the ledger of {:?} has become shorter", actor.member);
         actor.charges = charges;
+    }
+
+    /// INV16: all runs of a home together are within the cap of its policy, recomputed from all records; and a closed run has no
+    /// charge after its end.
+    fn check_lifetime(&self, log: &Log<SimulatedDisk>) {
+        let account = Account::of(log).unwrap();
+        let Some(cap) = account.cap else { return };
+        // Limits take longer to find than a world to run: those of the usual cap are found once.
+        static USUAL: OnceLock<Portfolio> = OnceLock::new();
+        let usual = USUAL.get_or_init(|| Portfolio::new(super::super::study::cap(super::super::study::PAIR)));
+        let portfolio = if usual.cap() == cap { *usual } else { Portfolio::new(cap) };
+        let used = account.lifetime(&portfolio, None).unwrap();
+        assert!(used.fitting().is_some(), "INV16: {:?}", used.gauges());
+        let mut closed = BTreeSet::new();
+        log.scan(&mut |number, entry| match entry {
+            LogEntry::Closed { run } => drop(closed.insert(*run)),
+            _ if entry.ledger_record().is_some() => {
+                let is_closed = entry.run().is_some_and(|run| closed.contains(run));
+                assert!(!is_closed, "INV16: record {number} charges a closed run");
+            }
+            _ => {}
+        })
+        .unwrap();
     }
 
     pub(super) fn check_rounds(&mut self) {
