@@ -73,6 +73,24 @@ fn a_fit_is_charged_published_and_read_again() {
     assert!(study::read_results(&out).unwrap_err().to_string().contains("of a fit"));
 }
 
+/// An answer without a receipt was sent again without end.
+#[test]
+fn chains_and_global_descents_end_and_are_charged_once_for_each_answer() {
+    let (before, after) =
+        STUDY.split_once("algorithm = \"noise-aware\"\nschedule = \"synchronous\"\nrounds = 6\n").unwrap();
+    let chain =
+        |sampler: &str| format!("algorithm = \"chain\"\nchain = {{ sampler = \"{sampler}\", iterations = 8 }}\n");
+    let descent = "algorithm = \"global-vi\"\nrounds = 4\n".to_owned();
+    for (name, algorithm) in [("penalty", chain("penalty")), ("langevin", chain("langevin")), ("descent", descent)] {
+        let owner = Owner::new(name, &format!("{before}{algorithm}{after}"));
+        let results = owner.fit("out", &()).unwrap().results;
+        assert!(results.rounds >= 4 && results.rounds == results.planned_rounds, "{name}: {results:?}");
+        let account = ledger(&owner.home());
+        let [run] = &account.runs[..] else { panic!("{account:?}") };
+        assert_eq!((run.charges, run.settled, run.burnt), (results.rounds, results.rounds, 0), "{name}");
+    }
+}
+
 #[test]
 fn the_page_says_what_was_learnt_and_promised_and_has_no_scores() {
     let owner = Owner::new("page", STUDY);
