@@ -2,11 +2,12 @@
 
 #[cfg(all(unix, feature = "rehearsal"))]
 mod kill;
+mod lost;
 mod persons;
 mod table;
 
 use federation::fit::{FitError, FitNote, FitObserver, Fitted, NOT_FOR_PUBLICATION};
-use federation::log::{Account, FolderView, Log, RunStanding};
+use federation::log::{Account, FolderView, Log, LogError, RunStanding};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::cell::{Cell, RefCell};
@@ -22,6 +23,7 @@ fn code(error: &FitError) -> &'static str {
     match error {
         FitError::Study(error) => error.code(),
         FitError::Policy(error) => error.code(),
+        FitError::Log(LogError::Memory { .. }) => "L006",
         other => panic!("{other}"),
     }
 }

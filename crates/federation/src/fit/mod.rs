@@ -24,6 +24,7 @@ use crate::studies::check_room;
 use home::{FitHome, UnfinishedFit};
 use inference::RunError;
 use inference::warning::Warning;
+use inference::warning::rows::repeated_persons_unnumbered;
 use prepare::PreparedFit;
 use privacy::noise::OsKeyed;
 use publish::Release;
@@ -119,7 +120,9 @@ type NoiseOf<'a> = &'a dyn Fn(&[u8; 32]) -> OsKeyed;
 
 fn fit_with(request: &FitRequest<'_>, observer: &dyn FitObserver, noise: NoiseOf<'_>) -> Result<Fitted, FitError> {
     let prepared = PreparedFit::of(request)?;
-    prepared.repeated.iter().for_each(|warning| observer.warn(warning));
+    if prepared.repeated.is_some() {
+        observer.warn(&repeated_persons_unnumbered());
+    }
     if FitHome::is_new(request.home)? {
         check_room(request.out, None)?;
     }

@@ -14,10 +14,11 @@ mod snapshot;
 
 pub(crate) use account::promise_of;
 pub use account::{Account, RunAccount, RunStanding};
-pub use disk::{Disk, DiskError};
+pub use disk::{Disk, DiskError, ListedDisk};
 pub use entry::{LogEntry, MemorySnapshot, Position, RunAttempt, RunId};
 pub use error::LogError;
 pub use folder::{FolderDisk, FolderView};
 pub(crate) use frame::Frame;
 pub use journal::{FILE, Log, RunJournal};
 pub use simulated::{FailureEffect, SimulatedDisk};
+pub(crate) use snapshot::run_of;
