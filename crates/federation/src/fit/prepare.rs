@@ -50,7 +50,7 @@ impl PreparedFit {
         let shard = Shard::of(rows, method);
         let shard = shard.map_err(|error| StudyRunError::data(table.as_str(), error))?;
         let rows = public_number(study, method, &shard)?;
-        let parts = Arc::new(build(study, &meant, method, &[rows])?);
+        let parts = Arc::new(build(study, &meant, method, vec![OWNER.to_owned()], &[rows])?);
         let data_version = studies::version(&csv, &schema);
         Ok(Self { parts, schema, shard: Arc::new(shard), data_version, rows, csv, table, repeated })
     }
@@ -130,6 +130,12 @@ fn choose<'a>(study: &'a Study, name: Option<&str>) -> Result<&'a Method, FitErr
         return refuse(
             about("has an aggregator, but a table of one owner has nobody to add up with"),
             "leave aggregator out of privacy: the owner adds the noise",
+        );
+    }
+    if !method.sites.is_empty() {
+        return refuse(
+            about("has promises of single sites, but there is one owner"),
+            "leave [privacy.sites] out: epsilon, delta and clip of privacy are the owner's",
         );
     }
     if method.algorithm.site_intercept().is_some() {
