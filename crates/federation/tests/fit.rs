@@ -149,6 +149,19 @@ fn a_folder_with_other_results_is_refused_before_anything_is_charged() {
 }
 
 #[test]
+fn a_home_inside_the_results_or_around_them_is_refused() {
+    for (home, out) in [("out/home", "out"), ("home", "home/out"), ("home", "home"), ("out/../out/home", "out")] {
+        let owner = Owner::new("apart", STUDY);
+        std::fs::create_dir_all(owner.folder.join("out")).unwrap();
+        let (home, request) = (owner.folder.join(home), owner.request(out));
+        let asked = federation::fit::FitRequest { home: &home, ..request.of() };
+        let refused = federation::fit::fit(&asked, &()).unwrap_err();
+        assert_eq!(code(&refused), "F126", "{refused}");
+        assert!(!home.exists(), "a home was made");
+    }
+}
+
+#[test]
 fn what_one_owner_cannot_release_is_refused() {
     let promised = "epsilon = 1.0, delta = 1e-4, clip = 2.0 }";
     let open = STUDY.split("privacy = ").next().unwrap().to_owned();
@@ -194,10 +207,20 @@ fn scores_and_baselines_are_in_a_file_that_says_that_it_is_private() {
     let text = std::fs::read_to_string(path).unwrap();
     let second = text.lines().nth(1).unwrap();
     assert!(second.contains("not_for_publication") && second.contains("Not for publication"), "{second}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(fitted.out.join(NOT_FOR_PUBLICATION)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
     let view: Value = serde_json::from_str(&text).unwrap();
     let score = |of: &str| view[of]["log_likelihood"].as_f64().unwrap();
     assert!(score("non_private") > score("constant"), "{view}");
     assert_eq!(view["non_private_posterior"].as_array().unwrap().len(), fitted.results.posterior.len());
+    // It does not stay beside what a later fit publishes in the same folder.
+    std::fs::remove_file(fitted.out.join("results.json")).unwrap();
+    owner.fit("out", &()).unwrap();
+    assert!(!fitted.out.join(NOT_FOR_PUBLICATION).exists());
 }
 
 #[test]

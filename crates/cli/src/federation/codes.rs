@@ -107,6 +107,12 @@ pub(crate) const ALL: &[CodeEntry] = &[
                home by that much. Nothing was charged. Exit code 2.",
     },
     CodeEntry {
+        code: "F126",
+        title: "home and results are in one folder",
+        text: "The home of a fit has keys and a ledger, and is private. The folder of the results may be published as a whole. Neither\n\
+               may be inside the other. Nothing was charged. Exit code 2.",
+    },
+    CodeEntry {
         code: "F201",
         title: "a party's folder, key or certificate cannot be used",
         text: "A site, a node or a server has a home folder with its key and its certificate. The folder is missing, has never\n\

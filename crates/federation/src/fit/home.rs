@@ -10,7 +10,7 @@ use crate::policy::{GrantTotals, Policy};
 use inference::settings::Promise;
 use privacy::noise::Digest;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use study::digits::hexadecimal;
 
 /// The limits of a home. Where it stands beside a key, the folder is the home of an owner and not of a site.
@@ -119,6 +119,26 @@ impl FitHome {
     pub(super) fn end(&self) -> Result<(), FitError> {
         Ok(remove(&self.home.folder().join(UNFINISHED)).map_err(HomeError::from)?)
     }
+}
+
+/// Refuses a home inside the folder that may be published, and results inside the home.
+pub(super) fn check_apart(home: &Path, out: &Path) -> Result<(), FitError> {
+    let (real_home, real_out) = (resolved(home), resolved(out));
+    if !real_home.starts_with(&real_out) && !real_out.starts_with(&real_home) {
+        return Ok(());
+    }
+    Err(FitError::refused(
+        "F126",
+        format!("the home {} and the results {} are in one folder", home.display(), out.display()),
+        "give --home and --out folders of which neither is inside the other: the home is private, and the results may be published",
+    ))
+}
+
+/// The path without links, as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let real = |part: &Path| Some((part.canonicalize().ok()?, path.strip_prefix(part).ok()?.to_owned()));
+    path.ancestors().find_map(real).map_or_else(|| path.clone(), |(real, rest)| real.join(rest))
 }
 
 /// Whether a fit has left what a site remembers in a run.

@@ -119,6 +119,7 @@ pub fn rehearse(request: &FitRequest<'_>, observer: &dyn FitObserver, seed: u64)
 type NoiseOf<'a> = &'a dyn Fn(&[u8; 32]) -> OsKeyed;
 
 fn fit_with(request: &FitRequest<'_>, observer: &dyn FitObserver, noise: NoiseOf<'_>) -> Result<Fitted, FitError> {
+    home::check_apart(request.home, request.out)?;
     let prepared = PreparedFit::of(request)?;
     if prepared.repeated.is_some() {
         observer.warn(&repeated_persons_unnumbered());
@@ -278,7 +279,10 @@ fn finish(request: &FitRequest<'_>, prepared: &PreparedFit, home: &FitHome, run:
         made: request.made,
     };
     let written = release.publish(request.out, run.drawn).and_then(|results| {
-        let private = request.baselines.then(|| baselines::write(request, prepared, &state)).transpose()?;
+        let private = match request.baselines {
+            true => Some(baselines::write(request, prepared, &state)?),
+            false => baselines::remove_stale(request.out).map(|()| None)?,
+        };
         Ok((results, private))
     });
     // What has no posterior now has none the next time: only a disk is worth another attempt.
