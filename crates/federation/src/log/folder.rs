@@ -163,7 +163,9 @@ impl ListedDisk for FolderView {
 }
 
 fn names(folder: &Path) -> Result<Vec<String>, DiskError> {
-    let list = || fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect();
+    let list = || -> io::Result<Vec<String>> {
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+    };
     list().map_err(because("cannot read the ledger's folder"))
 }
 
