@@ -219,7 +219,7 @@ const ALL: &[CodeEntry] = &[
         code: "L006",
         title: "the site's state of a run cannot be used",
         text: "Beside the ledger a site stores what an algorithm remembers between rounds. The file is damaged, or it\n\
-               refers to a record that the ledger does not have. In the latter case the ledger is an old copy, and\n\
+               refers to a record or a run that the ledger does not have. In the latter case the ledger is an old copy, and\n\
                continuing would spend the budget twice. Restore the whole folder from its newest copy, never a single file.\n\
                Exit code 3.",
     },

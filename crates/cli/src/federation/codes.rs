@@ -99,6 +99,20 @@ pub(crate) const ALL: &[CodeEntry] = &[
                This should not happen: report it with the message. Exit code 2.",
     },
     CodeEntry {
+        code: "F125",
+        title: "the ledger of a home is lost",
+        text: "The home has limits, keys, an unfinished fit or what a run remembers, but its ledger is missing or empty. What the\n\
+               home has spent is then unknown, so it fits nothing more. Restore the whole home from its newest backup. Without a\n\
+               backup, add up what the results.json of each earlier fit says that it was granted, and lower the limits of the next\n\
+               home by that much. Nothing was charged. Exit code 2.",
+    },
+    CodeEntry {
+        code: "F126",
+        title: "home and results are in one folder",
+        text: "The home of a fit has keys and a ledger, and is private. The folder of the results may be published as a whole. Neither\n\
+               may be inside the other. Nothing was charged. Exit code 2.",
+    },
+    CodeEntry {
         code: "F201",
         title: "a party's folder, key or certificate cannot be used",
         text: "A site, a node or a server has a home folder with its key and its certificate. The folder is missing, has never\n\

@@ -2,6 +2,7 @@
 
 use super::prepare::{PreparedFit, lenient};
 use super::{FitError, FitRequest};
+use crate::identity::{HomeError, Readers, remove, replace};
 use crate::studies::{StudyRunError, read_schema, served_posterior};
 use inference::plan::Costs;
 use inference::results::Coefficient;
@@ -10,9 +11,9 @@ use inference::warning::rows::{persons_differ, rows_differ, small_sites};
 use inference::{Encoded, Linear, Model, RowReading, RunError, Schema, Scores, Shard, Simulation, Site, read, scores};
 use privacy::Unit;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use study::{columns, write_whole};
+use study::columns;
 
 /// The file, beside the results.
 pub const NOT_FOR_PUBLICATION: &str = "not-for-publication.json";
@@ -52,8 +53,13 @@ pub(super) fn write(request: &FitRequest<'_>, prepared: &PreparedFit, state: &[u
     let failed = |source| StudyRunError::file("cannot write", &path, source);
     let mut text = serde_json::to_vec_pretty(&view).map_err(|error| failed(std::io::Error::other(error)))?;
     text.push(b'\n');
-    write_whole(&path, &text).map_err(failed)?;
+    replace(&path, &text, Readers::Owner).map_err(HomeError::from)?;
     Ok(path)
+}
+
+/// Removes the file of an earlier fit, whose published files are gone: it would lie beside those of this one.
+pub(super) fn remove_stale(out: &Path) -> Result<(), FitError> {
+    Ok(remove(&out.join(NOT_FOR_PUBLICATION)).map_err(HomeError::from)?)
 }
 
 fn view(

@@ -5,12 +5,12 @@ use super::prepare::PreparedFit;
 use crate::identity::{
     FileError, Home, HomeError, PartyRole, Readers, is_there, private_folder, read_private, remove, replace,
 };
-use crate::log::{FILE as LEDGER, FolderDisk, Log, LogError, RunId};
+use crate::log::{Disk, FILE as LEDGER, FolderDisk, ListedDisk, Log, LogError, RunId, run_of};
 use crate::policy::{GrantTotals, Policy};
 use inference::settings::Promise;
 use privacy::noise::Digest;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use study::digits::hexadecimal;
 
 /// The limits of a home. Where it stands beside a key, the folder is the home of an owner and not of a site.
@@ -64,31 +64,40 @@ impl FitHome {
     }
 
     /// Opens the home with its ledger, or makes one whose limits allow three fits like this one.
+    ///
+    /// A home is made under the lock of its ledger: the ledger first, then keys, and the limits last. One that has no limits and no
+    /// record yet was interrupted while it was made. One whose ledger is gone is refused, for nobody knows what it has spent.
     pub(super) fn open(folder: &Path, fit: &PreparedFit) -> Result<(Self, Log<FolderDisk>), FitError> {
-        let limits = folder.join(LIMITS);
-        let is_home = Home::is_in(folder)?;
-        if Self::is_new(folder)? {
-            if is_home {
-                return Err(FitError::refused(
-                    "F122",
-                    format!("{} is the home of a federation's party, or its {LIMITS} is missing", folder.display()),
-                    "choose a new folder for this table; a home that lost the file gets it back from a backup",
-                ));
-            }
-            private_folder(folder).map_err(HomeError::from)?;
-            let text = limits_of(fit);
-            replace(&limits, text.as_bytes(), Readers::Owner).map_err(HomeError::from)?;
+        let ledger = folder.join("ledger");
+        if Self::is_new(folder)? && Home::is_in(folder)? && !there(&ledger.join(LEDGER))? {
+            return Err(no_home_of_an_owner(folder));
         }
-        let home = match is_home {
+        private_folder(folder).map_err(HomeError::from)?;
+        let disk = FolderDisk::open(&ledger).map_err(LogError::from)?;
+        let (is_new, is_home) = (Self::is_new(folder)?, Home::is_in(folder)?);
+        let is_used = !is_new || is_home || there(&folder.join(UNFINISHED))? || has_snapshots(&disk)?;
+        let bytes = disk.read(LEDGER).map_err(LogError::from)?;
+        if is_used && bytes.is_none_or(|bytes| bytes.is_empty()) {
+            return Err(lost_ledger(folder));
+        }
+        let log = Log::open(disk)?;
+        log.check_snapshots()?;
+        let has_records = log.head().sequence > 0;
+        if is_new && is_home && has_records {
+            return Err(no_home_of_an_owner(folder));
+        }
+        let home = match is_home || has_records {
+            // The keys of a ledger with records are not made anew: somebody has lost them.
             true => Home::open(folder)?,
-            // The keys of a ledger that exists are not made anew: somebody has lost them.
-            false if there(&folder.join("ledger").join(LEDGER))? => Home::open(folder)?,
             false => Home::create(folder, PartyRole::Site)?,
         };
+        let limits = folder.join(LIMITS);
+        if is_new {
+            replace(&limits, limits_of(fit).as_bytes(), Readers::Owner).map_err(HomeError::from)?;
+        }
         let text = read_private(&limits).map_err(HomeError::from)?;
         let policy = Policy::read(&String::from_utf8_lossy(&text))?;
-        let disk = FolderDisk::open(&folder.join("ledger")).map_err(LogError::from)?;
-        Ok((Self { home, policy }, Log::open(disk)?))
+        Ok((Self { home, policy }, log))
     }
 
     /// The fit whose results are not written yet. A file that cannot be read counts as none.
@@ -110,6 +119,49 @@ impl FitHome {
     pub(super) fn end(&self) -> Result<(), FitError> {
         Ok(remove(&self.home.folder().join(UNFINISHED)).map_err(HomeError::from)?)
     }
+}
+
+/// Refuses a home inside the folder that may be published, and results inside the home.
+pub(super) fn check_apart(home: &Path, out: &Path) -> Result<(), FitError> {
+    let (real_home, real_out) = (resolved(home), resolved(out));
+    if !real_home.starts_with(&real_out) && !real_out.starts_with(&real_home) {
+        return Ok(());
+    }
+    Err(FitError::refused(
+        "F126",
+        format!("the home {} and the results {} are in one folder", home.display(), out.display()),
+        "give --home and --out folders of which neither is inside the other: the home is private, and the results may be published",
+    ))
+}
+
+/// The path without links, as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let real = |part: &Path| Some((part.canonicalize().ok()?, path.strip_prefix(part).ok()?.to_owned()));
+    path.ancestors().find_map(real).map_or_else(|| path.clone(), |(real, rest)| real.join(rest))
+}
+
+/// Whether a fit has left what a site remembers in a run.
+fn has_snapshots(disk: &FolderDisk) -> Result<bool, FitError> {
+    let names = disk.names().map_err(LogError::from)?;
+    Ok(names.iter().any(|name| run_of(name).is_some()))
+}
+
+fn no_home_of_an_owner(folder: &Path) -> FitError {
+    FitError::refused(
+        "F122",
+        format!("{} is the home of a federation's party, or its {LIMITS} is missing", folder.display()),
+        "choose a new folder for this table; a home that lost the file gets it back from a backup",
+    )
+}
+
+fn lost_ledger(folder: &Path) -> FitError {
+    FitError::refused(
+        "F125",
+        format!("the ledger of {} is missing or empty, and other files there show that it had one", folder.display()),
+        "restore the whole home from its newest backup. Without one, this home cannot be used again: the published results.json of \
+         each earlier fit says what it was granted, and the next home must allow that much less",
+    )
 }
 
 fn there(path: &Path) -> Result<bool, FitError> {

@@ -24,6 +24,7 @@ use crate::studies::check_room;
 use home::{FitHome, UnfinishedFit};
 use inference::RunError;
 use inference::warning::Warning;
+use inference::warning::rows::repeated_persons_unnumbered;
 use prepare::PreparedFit;
 use privacy::LifetimeCap;
 use privacy::noise::OsKeyed;
@@ -119,8 +120,11 @@ pub fn rehearse(request: &FitRequest<'_>, observer: &dyn FitObserver, seed: u64)
 type NoiseOf<'a> = &'a dyn Fn(&[u8; 32]) -> OsKeyed;
 
 fn fit_with(request: &FitRequest<'_>, observer: &dyn FitObserver, noise: NoiseOf<'_>) -> Result<Fitted, FitError> {
+    home::check_apart(request.home, request.out)?;
     let prepared = PreparedFit::of(request)?;
-    prepared.repeated.iter().for_each(|warning| observer.warn(warning));
+    if prepared.repeated.is_some() {
+        observer.warn(&repeated_persons_unnumbered());
+    }
     if FitHome::is_new(request.home)? {
         check_room(request.out, None)?;
     }
@@ -288,7 +292,10 @@ fn finish(request: &FitRequest<'_>, prepared: &PreparedFit, home: &FitHome, run:
         made: request.made,
     };
     let written = release.publish(request.out, run.drawn).and_then(|results| {
-        let private = request.baselines.then(|| baselines::write(request, prepared, &state)).transpose()?;
+        let private = match request.baselines {
+            true => Some(baselines::write(request, prepared, &state)?),
+            false => baselines::remove_stale(request.out).map(|()| None)?,
+        };
         Ok((results, private))
     });
     // What has no posterior now has none the next time: only a disk is worth another attempt.

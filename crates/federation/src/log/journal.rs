@@ -3,7 +3,9 @@
 //! What stays in memory is a digest a record, and where each run's account stands; contents are read again when they are
 //! wanted.
 
-use super::{Disk, LogEntry, LogError, MemorySnapshot, Position, RunAttempt, RunId, chain, record, snapshot};
+use super::{
+    Disk, ListedDisk, LogEntry, LogError, MemorySnapshot, Position, RunAttempt, RunId, chain, record, snapshot,
+};
 use privacy::noise::Digest;
 use privacy::{Durable, Journal, LedgerEntry, LedgerRecord};
 use std::collections::{BTreeMap, BTreeSet};
@@ -223,6 +225,24 @@ fn closes(entry: &LogEntry) -> Option<RunId> {
     match entry {
         LogEntry::Closed { run } => Some(*run),
         _ => None,
+    }
+}
+
+impl<D: ListedDisk> Log<D> {
+    /// Reads what the site remembers in all runs, and says how many files that is. Refused if one is damaged, names a record
+    /// that the log does not have, or is of a run that the log does not know: the log is then an old copy.
+    pub fn check_snapshots(&self) -> Result<usize, LogError> {
+        let mut known = BTreeSet::new();
+        let mut found = 0;
+        for run in self.accounts.keys() {
+            known.insert(snapshot::file(run));
+            found += usize::from(self.snapshot(run)?.is_some());
+        }
+        let names = self.disk.names()?;
+        match names.iter().filter(|name| !known.contains(*name)).find_map(|name| snapshot::run_of(name)) {
+            Some(run) => Err(LogError::Memory { run: run.to_owned(), what: snapshot::UNKNOWN }),
+            None => Ok(found),
+        }
     }
 }
 

@@ -124,11 +124,7 @@ impl Algorithm for Conjugate {
 
     /// The posterior given the sum; the prior stays where none follows from it.
     fn fold(&self, _: ConjugateState, answers: &Answers) -> Result<Step<ConjugateState>, RunError> {
-        let applied = match answers {
-            // A receipt says that an answer was kept, and nothing else.
-            Answers::Each(each) => each.iter().map(|(_, answer)| Total::zeros(0, answer.grid())).collect(),
-            Answers::Sum { .. } => Vec::new(),
-        };
+        let applied = answers.noted();
         let seen = self.heard(answers)?;
         let served = self.problem.model.conjugate().and_then(|family| family.posterior(&seen));
         let is_unread = served.is_none();

@@ -217,12 +217,24 @@ pub enum Answers {
     },
 }
 
+impl Answers {
+    /// What was applied of each answer, where sites need not know: a receipt that it was kept, and nothing else. A sum has no
+    /// receipts.
+    pub fn noted(&self) -> Vec<Total> {
+        match self {
+            Self::Each(each) => each.iter().map(|(_, answer)| Total::zeros(0, answer.grid())).collect(),
+            Self::Sum { .. } => Vec::new(),
+        }
+    }
+}
+
 /// A new state, and what of each answer is in it.
 #[derive(Debug)]
 pub struct Step<S> {
     /// The state.
     pub state: S,
-    /// What was applied, in the order of the answers.
+    /// What was applied, in the order of the answers. Where each answer is folded by itself there is one for each: a site
+    /// without a receipt sends its answer again.
     pub applied: Vec<Total>,
 }
 
