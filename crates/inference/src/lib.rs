@@ -130,10 +130,11 @@ pub mod warning;
 pub use build::{Built, build};
 pub use client::{Client, SimulationContext, Summing};
 pub use data::{
-    Column, Dealt, Design, Drawn, DrawnLogistic, Encoded, Federation, InputLayout, Kind, Missing, NUMBER_BOUNDS,
-    Numeric, Only, Outcome, OutcomeKind, Partition, PersonKey, RecordId, Row, RowKeys, RowLaw, RowReading, Rows,
-    SCHEMA_KEYS, Schema, Shard, Site, Skew, Split, SyntheticLinear, SyntheticLogistic, SyntheticMixture, ToldEffect,
-    UnitBatch, agree, drawn_coefficients, header, nearest, persons_at_one_site, read, read_inputs,
+    Column, ColumnExam, Dealt, Design, Drawn, DrawnLogistic, Encoded, Federation, InputLayout, Kind, Missing,
+    NUMBER_BOUNDS, Numeric, Only, Outcome, OutcomeKind, Partition, PersonKey, RecordId, Row, RowKeys, RowLaw,
+    RowReading, Rows, SCHEMA_KEYS, Schema, Shard, Site, Skew, Split, SyntheticLinear, SyntheticLogistic,
+    SyntheticMixture, TableExam, ToldEffect, UnitBatch, agree, drawn_coefficients, examine, header, nearest,
+    persons_at_one_site, read, read_inputs,
 };
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};

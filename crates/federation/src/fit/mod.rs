@@ -86,6 +86,8 @@ pub trait FitObserver {
     fn note(&self, _note: FitNote) {}
     /// A warning that is computed from the rows: for the owner's eyes alone, before anything is charged.
     fn warn(&self, _warning: &Warning) {}
+    /// Cells of one column that the schema does not allow, and what they count as: for the owner's eyes alone, too.
+    fn mapped(&self, _cells: &str) {}
     /// So many rounds of so many are made.
     fn round(&self, _round: u64, _of: u64) {}
     /// Whether to stop between two rounds.
@@ -120,8 +122,10 @@ type NoiseOf<'a> = &'a dyn Fn(&[u8; 32]) -> OsKeyed;
 fn fit_with(request: &FitRequest<'_>, observer: &dyn FitObserver, noise: NoiseOf<'_>) -> Result<Fitted, FitError> {
     let prepared = PreparedFit::of(request)?;
     prepared.repeated.iter().for_each(|warning| observer.warn(warning));
+    prepared.mapped.iter().for_each(|cells| observer.mapped(cells));
     if FitHome::is_new(request.home)? {
         check_room(request.out, None)?;
+        FitHome::check_first(&prepared)?;
     }
     let (home, mut log) = FitHome::open(request.home, &prepared)?;
     let mut begun = resumable(request, &prepared, &home, &mut log, observer)?;
