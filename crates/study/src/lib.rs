@@ -105,7 +105,7 @@ pub use run_results::RunResults;
 pub use sample::{DIAGNOSTICS, Sampled, sample_run};
 pub use served::{Served, ServedSite};
 pub use simulator::marginals;
-pub use store::{REVISION, file_name, unfinished, write_whole};
+pub use store::{EXPORTED, REVISION, file_name, unfinished, write_whole};
 pub use tables::{FEDERATION_DEMO, TABLES};
 pub use typed::ShownTable;
 pub use unzipped::unzipped;
