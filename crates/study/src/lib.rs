@@ -44,6 +44,7 @@ mod load;
 mod meant;
 mod observer;
 mod own_column;
+mod own_table;
 mod pairs;
 mod partition;
 mod party_name;

@@ -6,7 +6,7 @@ use super::meant::Study;
 use crate::datasets::{self, Set};
 use crate::error::StudyError;
 use crate::load::Folders;
-use crate::simulator;
+use crate::own_table;
 use inference::Method;
 use inference::public::{PublicNumbers, RowCounts};
 use inference::settings::{Aggregator, Batching, DeltaRule, Promise, Schedule};
@@ -98,7 +98,7 @@ impl Sites {
             Ok(sites) => !sites.basis.has_rows(),
             Err(fault) => fault.code == UNDECLARED,
         };
-        if lacking && let Some(rows) = count(study, folders)? {
+        if lacking && let Some(rows) = count(study, schema, folders)? {
             let persons = persons(study, rows.len())?;
             let inputs = study.data.declared_inputs.or_else(|| schema.map(|schema| schema.inputs(false).len()));
             return Ok(Self { rows, basis: Basis::Counted, persons, inputs });
@@ -181,13 +181,13 @@ fn is_public(method: &Method) -> bool {
 
 /// The training rows of each client by the study's first seed, where its table is there and every method takes their number as
 /// public.
-fn count(study: &Study, folders: &Folders) -> Result<Option<Vec<u64>>, StudyError> {
-    let file = datasets::own_file(&study.data.source, folders).filter(|file| file.exists());
+fn count(study: &Study, schema: Option<&Schema>, folders: &Folders) -> Result<Option<Vec<u64>>, StudyError> {
     let declared = study.data.declared_rows.is_some();
-    if file.is_none() || declared || !study.has_table() || !study.methods.iter().all(is_public) {
+    if declared || !own_table::is_there(study, folders) || !study.methods.iter().all(is_public) {
         return Ok(None);
     }
-    simulator::rows(study, folders).map(Some)
+    schema.map(|schema| own_table::check(study, schema, folders)).transpose()?;
+    own_table::deal(study, folders).map(Some)
 }
 
 /// So many of these, in words.
