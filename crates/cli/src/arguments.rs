@@ -76,7 +76,7 @@ pub(crate) enum Command {
     },
     /// Rewrite the report of a finished run
     Report(ReportArguments),
-    /// Write the tables of a finished run as CSV or LaTeX: effects, scores and privacy
+    /// Write the tables of a finished run as CSV or LaTeX: effects, parameters, scores and privacy
     Export(ExportArguments),
     /// Compare two finished runs: scores paired by seed, privacy, and effects
     #[command(after_help = COMPARE_HELP)]

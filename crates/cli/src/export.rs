@@ -34,6 +34,7 @@ pub(crate) fn run(asked: &ExportArguments, json: bool) -> Result<String, Failure
 fn one(tables: &[ExportTable], wanted: ExportName, asked: &ExportArguments, json: bool) -> Result<String, Failure> {
     let name = match wanted {
         ExportName::Effects => "effects",
+        ExportName::Parameters => "parameters",
         ExportName::Scores => "scores",
         ExportName::Privacy => "privacy",
     };

@@ -1,6 +1,9 @@
 //! What a run leaves behind, in the stable shape of `results.json`.
 
-use crate::Intervals;
+mod own;
+
+pub use own::{OwnPromise, SeveralSites, several_sites};
+
 use crate::comparison::Comparison;
 use crate::effects::Effects;
 use crate::fit::Fit;
@@ -8,6 +11,7 @@ use crate::last_rounds::OneParameter;
 use crate::recovery::RecoveryResult;
 use crate::score::{PredictiveChecks, Scores};
 use crate::warning::Warning;
+use crate::{Intervals, Quantiles};
 use privacy::Unit;
 use serde::{Deserialize, Serialize};
 
@@ -272,7 +276,7 @@ pub struct PrivacyResult {
     pub unit: String,
     /// `substitute` or `add-remove`.
     pub adjacency: String,
-    /// The ε that was granted.
+    /// The ε that every client granted, or the largest of them.
     pub epsilon: f64,
     /// The δ of every client, or the largest of them.
     pub delta: f64,
@@ -294,6 +298,9 @@ pub struct PrivacyResult {
     pub accountant: String,
     /// What each client spent, first seed.
     pub clients: Vec<ClientSpending>,
+    /// What somebody with rows at several sites is promised, where sites promise different things.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub several_sites: Vec<SeveralSites>,
 }
 
 /// Who took part in a secure sum, and where its noise came from.
@@ -328,9 +335,19 @@ pub struct ClientSpending {
     pub events: Vec<String>,
     /// Digest of the ledger's last record, in hexadecimal.
     pub head: String,
+    /// What the site promises for itself, where sites promise different things.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<OwnPromise>,
     /// What other theorems say of the same events, where a paper's own is among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_others: Vec<OtherBound>,
+}
+
+impl ClientSpending {
+    /// ε that the site granted: its own, or that of all.
+    pub fn granted(&self, of_all: f64) -> f64 {
+        self.own.as_ref().map_or(of_all, |own| own.epsilon)
+    }
 }
 
 /// ε of a ledger by one more accountant.
@@ -456,7 +473,33 @@ pub struct Coefficient {
     pub mean: f64,
     /// Posterior deviation.
     pub deviation: f64,
+    /// Quantiles, where they are known to many digits and the posterior is no Gaussian.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantiles: Option<Quantiles>,
 }
+
+impl Coefficient {
+    /// The parameters of a posterior by their names; quantiles where it is no Gaussian.
+    pub fn named(names: &[String], mean: &[f64], deviations: &[f64], quantiles: Option<&[Quantiles]>) -> Vec<Self> {
+        let each = names.iter().zip(mean).zip(deviations).enumerate();
+        let one = |(place, ((name, &mean), &deviation)): (usize, ((&String, &f64), &f64))| Self {
+            name: name.clone(),
+            mean,
+            deviation,
+            quantiles: quantiles.and_then(|all| all.get(place)).copied(),
+        };
+        each.map(one).collect()
+    }
+
+    /// The ends of the 95 % interval.
+    pub fn ends(&self) -> (f64, f64) {
+        let reach = NORMAL_95 * self.deviation;
+        self.quantiles.map_or((self.mean - reach, self.mean + reach), |quantiles| quantiles.ends())
+    }
+}
+
+/// Two-sided 95 % quantile of the normal law.
+pub const NORMAL_95: f64 = 1.959_963_984_540_054;
 
 /// Held-out rows whose predicted probability fell into one bin.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -170,7 +170,7 @@ pub use event::Event;
 pub use finite::FinitePair;
 pub use gate::{
     AgentGate, BarkerGate, Cohort, Curator, CuratorGate, Gate, LocalGate, OpenGate, ResponseGate, ShareGate,
-    ShareNoise, ShuffledRound, Shuffler, UserReport,
+    ShareNoise, ShuffledRound, Shuffler, UserReport, event_under_bound,
 };
 pub use journal::{Durability, Durable, InMemory, Journal, MemoryJournal};
 pub use ledger::{ChargeReceipt, Ledger, LedgerEntry, LedgerRecord, PendingCharge};

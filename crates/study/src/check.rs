@@ -219,7 +219,7 @@ fn described(method: &Method) -> Vec<String> {
     lines.extend(method.algorithm.describe().readout);
     match &method.promise {
         None => lines.push("no privacy, for comparison only".to_owned()),
-        Some(promise) => lines.extend([words::promise(promise), words::noise(method, promise)]),
+        Some(promise) => lines.extend([words::promised(method, promise), words::noise(method, promise)]),
     }
     lines
 }

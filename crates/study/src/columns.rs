@@ -7,7 +7,7 @@ use crate::digits::shortest;
 use crate::error::StudyError;
 use crate::load::Folders;
 use inference::describe::{Entry, Registered};
-use inference::{EncodedPrior, Kind, Missing, Numeric, OutcomeKind, Schema, agree, nearest};
+use inference::{EncodedPrior, Kind, Missing, Numeric, OutcomeKind, OutcomeNeed, Schema, agree, nearest};
 use privacy::Unit;
 use std::io::ErrorKind;
 
@@ -183,7 +183,7 @@ fn sites(study: &Study, schema: &Schema) -> Result<(), Fault> {
 /// Refuses an outcome that the model is not for.
 fn outcome(study: &Study, schema: &Schema) -> Result<(), StudyError> {
     let settings = &study.model.settings;
-    if settings.outcome().takes(schema.classes()) {
+    if settings.outcome().takes_outcome(schema) {
         return Ok(());
     }
     let (kind, needs) = (settings.descriptor().name, settings.outcome().words());
@@ -192,6 +192,9 @@ fn outcome(study: &Study, schema: &Schema) -> Result<(), StudyError> {
         _ => None,
     });
     let hint = match schema.classes() {
+        None if settings.outcome() == OutcomeNeed::Count => {
+            "outcome = { column = …, bounds = [0, 40] } in the schema, without centre and scale".to_owned()
+        }
         None => "kind = \"linear\" is for a number".to_owned(),
         Some(2) => "kind = \"logistic\" is for two levels".to_owned(),
         Some(_) => "kind = \"softmax\" is for more than two levels".to_owned(),

@@ -47,7 +47,7 @@ impl<T: Into<Self>> From<Option<T>> for ExportCell {
 /// A table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExportTable {
-    /// "effects", "scores" or "privacy".
+    /// "effects", "parameters", "scores" or "privacy".
     pub name: &'static str,
     /// One sentence about it.
     pub caption: String,
@@ -59,7 +59,7 @@ pub struct ExportTable {
 
 /// The tables of a run that have rows.
 pub fn tables(run: &RunResults) -> Vec<ExportTable> {
-    let mut found = vec![effects(run)];
+    let mut found = vec![effects(run), parameters(run)];
     match run {
         RunResults::Simulation(results) => {
             found.extend([scores(run, &results.methods), privacy(run, &results.methods)])
@@ -139,6 +139,34 @@ fn effects(run: &RunResults) -> ExportTable {
     let caption = "Effects with 95 % intervals. Intervals are left out where they do not count the noise that was added for privacy, or did not hold \
                    where that was measured.";
     ExportTable { name: "effects", caption: caption.to_owned(), columns: EFFECTS, rows }
+}
+
+const PARAMETERS: &[&str] =
+    &["method", "parameter", "mean", "standard_deviation", "median", "lower", "upper", "interval_left_out", "made_by"];
+
+/// Parameters of posteriors that are known by their quantiles, with 95 % intervals where these are to be relied on.
+fn parameters(run: &RunResults) -> ExportTable {
+    let mut rows = Vec::new();
+    for method in run.methods() {
+        for one in method.coefficients {
+            let Some(quantiles) = one.quantiles else { continue };
+            let (lower, upper) = quantiles.ends();
+            let sure = |value: f64| method.shows_intervals().then_some(value);
+            rows.push(vec![
+                method.method.into(),
+                (&one.name).into(),
+                one.mean.into(),
+                sure(one.deviation).into(),
+                sure(quantiles.median()).into(),
+                sure(lower).into(),
+                sure(upper).into(),
+                method.intervals.and_then(Intervals::not_shown).into(),
+                made_by(run),
+            ]);
+        }
+    }
+    let caption = "Parameters with 95 % intervals, of posteriors that are known by their quantiles.";
+    ExportTable { name: "parameters", caption: caption.to_owned(), columns: PARAMETERS, rows }
 }
 
 const SCORES: &[&str] = &[

@@ -64,7 +64,10 @@ const SYNTHETIC: &[Key] = &[
         .about("synthetic-logistic, correlated: correlation of neighbours, 0.5 if left out")
         .optional(),
     Key::new("levels", ValueKind::AT_LEAST_ONE, "5")
-        .about("synthetic-logistic, dummies: levels of each category, 5 if left out; inputs counts levels of all categories")
+        .about(
+            "synthetic-logistic, dummies: levels of each category, 5 if left out; inputs counts levels of all categories. \
+             synthetic-conjugate: levels of the outcome, 2 if left out",
+        )
         .optional(),
     Key::new("noise_deviation", ValueKind::Positives { length: 2 }, "[0.5, 2.0]")
         .about("synthetic-linear: range of the standard deviation of the noise")
@@ -74,6 +77,9 @@ const SYNTHETIC: &[Key] = &[
         .optional(),
     Key::new("at", ValueKind::Numbers { length: 2 }, "[0.0, 1.0]")
         .about("synthetic-mixture: the parameters that rows are drawn at")
+        .optional(),
+    Key::new("bounds", ValueKind::Numbers { length: 2 }, "[0.0, 40.0]")
+        .about("synthetic-conjugate: range of a count or a number; parameters are drawn from the model's prior")
         .optional(),
 ];
 

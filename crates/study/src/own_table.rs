@@ -4,7 +4,7 @@ use crate::datasets;
 use crate::error::StudyError;
 use crate::load::Folders;
 use crate::meant::Study;
-use crate::simulator;
+use crate::simulator::{self, CountedSites};
 use inference::{Schema, examine};
 
 /// Whether a table of one's own is there, to be looked at. That of a study without one, and a data set, are not looked at.
@@ -29,7 +29,7 @@ pub(crate) fn check(study: &Study, schema: &Schema, folders: &Folders) -> Result
 }
 
 /// Refuses a table that cannot be split and dealt as the study says, without a cell of it.
-pub(crate) fn deal(study: &Study, folders: &Folders) -> Result<Vec<u64>, StudyError> {
+pub(crate) fn deal(study: &Study, folders: &Folders) -> Result<CountedSites, StudyError> {
     simulator::rows(study, folders).map_err(|error| match error {
         StudyError::Data { file, error } => StudyError::data(file, error.without_cells()),
         other => other,

@@ -279,7 +279,7 @@ mod tests {
             bias: false,
             inputs: vec!["a".into()],
             data_schema: STORED.into(),
-            posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None, intercepts: None },
+            posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None, ..Marginals::default() },
             intervals: None,
             not_served: None,
         }

@@ -11,9 +11,9 @@ use super::store::{RESULTS, Store, file_name};
 use super::summary;
 use super::warnings::{self, StudyContext};
 use crate::error::StudyError;
+use inference::Schema;
 use inference::plan::{Costs, plan_with};
 use inference::results::{DataSummary, OUTSIDE_EPSILON, Provenance, Results, SCHEMA};
-use inference::{OutcomeNeed, Schema};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -125,7 +125,7 @@ pub(super) fn plannable(
 /// The study's methods, then the three that every result is seen beside; of these the constant alone, where a study leaves
 /// out what has to be fitted.
 fn all(study: &Study) -> impl Iterator<Item = Work<'_>> {
-    let classes = study.model.settings.outcome() != OutcomeNeed::Number;
+    let classes = !study.model.settings.outcome().is_number();
     let baselines = study.methods.first().into_iter().flat_map(move |method| {
         let fitted = [Work::LocalOnly(method), Work::NonPrivate(method)].into_iter().filter(|_| study.baselines);
         [Work::Constant { beside: method, classes }].into_iter().chain(fitted)

@@ -62,7 +62,7 @@ fn lock(root: &Path) -> Result<fs::File, StudyError> {
 
 /// Rises whenever the same study, data and seed would give other numbers: work that was finished under another revision is not
 /// taken for this one's.
-pub const REVISION: u32 = 4;
+pub const REVISION: u32 = 5;
 
 /// Names what is computed: the revision of the numbers, the text of the study, and the rows.
 /// What is in the way where a directory of results is to be made.

@@ -88,7 +88,6 @@ fn view(
         None => model.predict(&test, &q),
     };
     let (constant, open) = (simulation.constant()?, simulation.non_private()?);
-    let numbers = open.posterior.mean().iter().copied().zip(open.posterior.deviations());
     let differ = if by_person { persons_differ } else { rows_differ };
     Ok(OwnersView {
         not_for_publication: WHY,
@@ -100,11 +99,12 @@ fn view(
         fitted: scores(&predictions, test.outcomes()),
         constant: constant.scores,
         non_private: open.scores,
-        non_private_posterior: names
-            .into_iter()
-            .zip(numbers)
-            .map(|(name, (mean, deviation))| Coefficient { name, mean, deviation })
-            .collect(),
+        non_private_posterior: Coefficient::named(
+            &names,
+            open.posterior.mean(),
+            &open.posterior.deviations(),
+            open.quantiles.as_deref(),
+        ),
         warnings: differ("the table", prepared.rows, found)
             .into_iter()
             .chain(small_sites([("the table", test.len() as u64)]))

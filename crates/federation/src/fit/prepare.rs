@@ -55,7 +55,7 @@ impl PreparedFit {
         let repeated = repeated_persons(&rows.keys).filter(|_| method.unit() == Unit::Example);
         let shard = Shard::of(rows, method).map_err(in_table)?;
         let rows = public_number(study, method, &shard)?;
-        let parts = Arc::new(build(study, &meant, method, &[rows])?);
+        let parts = Arc::new(build(study, &meant, method, vec![OWNER.to_owned()], &[rows])?);
         let data_version = studies::version(&csv, &schema);
         let (shard, mapped) = (Arc::new(shard), exam.notes());
         Ok(Self { parts, schema, shard, data_version, rows, csv, table, repeated, mapped })
@@ -136,6 +136,12 @@ fn choose<'a>(study: &'a Study, name: Option<&str>) -> Result<&'a Method, FitErr
         return refuse(
             about("has an aggregator, but a table of one owner has nobody to add up with"),
             "leave aggregator out of privacy: the owner adds the noise",
+        );
+    }
+    if !method.sites.is_empty() {
+        return refuse(
+            about("has promises of single sites, but there is one owner"),
+            "leave [privacy.sites] out: epsilon, delta and clip of privacy are the owner's",
         );
     }
     if method.algorithm.site_intercept().is_some() {

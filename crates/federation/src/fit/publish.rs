@@ -73,7 +73,10 @@ impl Release<'_> {
         put(&out.join("schema.toml"), self.manifest.schema.as_bytes())?;
         let posterior = match refused {
             Some(_) => Vec::new(),
-            None => coefficients(self.study, &served.q, &inputs, &self.manifest.schema),
+            None => {
+                let quantiles = self.parts.built.protocol.quantiles(self.state)?;
+                coefficients(self.study, &served.q, quantiles.as_deref(), &inputs, &self.manifest.schema)
+            }
         };
         let scale = self.study.model.settings.effect_scale().filter(|_| !posterior.is_empty());
         let effects = scale.and_then(|scale| effects(&served.schema, scale, &served.q));
@@ -101,6 +104,8 @@ impl Release<'_> {
                 let shown = inference::chain::shown(&chains, settings.warm_up, q.dimension())?;
                 (Some(shown), Draws::new(names.clone(), kept).ok())
             }
+            // Draws from a Gaussian with these moments would be none from the posterior.
+            None if parts.built.protocol.quantiles(self.state)?.is_some() => (None, None),
             None => {
                 let seed = study.seeds.first().copied().unwrap_or(1);
                 (None, Some(Draws::of_posterior(names.clone(), &q, seed)?))

@@ -7,6 +7,7 @@ use crate::manifest::{self, NodeMember, Pace, SiteMember};
 use inference::algorithm::{Curvature, NoiseAwareConstants, NoiseAwareSettings, RoundBudget};
 use inference::settings::{
     Aggregator, Claim, Clip, Damping, DeltaRule, Noise, Promise, Rounds, Schedule, SecureNoise, SecureSumSettings,
+    SitePromises,
 };
 use inference::{Expectation, InputLayout, Logistic, Method, Predictive, build};
 use privacy::{Epsilon, Event, Mechanism, NormBound, Sampling, Steps};
@@ -65,6 +66,7 @@ fn method(aggregator: Aggregator) -> Method {
             aggregator,
             accountant: Claim::Certified,
         }),
+        sites: SitePromises::default(),
     }
 }
 

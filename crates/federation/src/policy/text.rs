@@ -14,7 +14,7 @@ schema = 1
 max_epsilon = 6.0
 max_delta = 3.1e-4
 
-# Allowed kinds of models, as studies name them (linear, logistic, softmax, network, mixture), or "any".
+# Allowed kinds of models, as studies name them (linear, logistic, softmax, network, mixture, beta-binomial, dirichlet-multinomial, gamma-poisson, normal), or "any".
 allowed_models = ["linear", "logistic"]
 
 # Columns that a study may use as inputs, outcome or record ids, or to select rows; or "any". A column that the schema of a

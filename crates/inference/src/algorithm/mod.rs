@@ -23,6 +23,7 @@
 //! | [`Pvi`] | `pvi` | natural parameters of q | Ashman et al. 2022, Heikkilä et al. 2022 |
 //! | [`NoiseAware`] | `noise-aware` | q and public scales | `docs/maths/noise-aware.md` |
 //! | [`Statistics`] | `statistics` | sums over rows | Heikkilä et al. 2017, Bernstein and Sheldon 2019 |
+//! | [`Conjugate`] | `conjugate` | one sum over rows | Heikkilä 2023, Bernstein and Sheldon 2018 |
 //! | [`chain::Chain`] | `chain` | a proposal, or a point for a slope | Heikkilä et al. 2019 and others |
 //! | [`Committee`] | `committee` | nothing | Tresp 2000 |
 //! | [`GlobalVi`] | `global-vi` | mean and deviations of q | Jälkö et al. 2017 |
@@ -39,6 +40,7 @@
 
 pub mod chain;
 pub(crate) mod committee;
+pub(crate) mod conjugate;
 mod erased;
 pub(crate) mod global_vi;
 pub(crate) mod global_vi_at_clients;
@@ -55,6 +57,7 @@ pub mod statistics;
 mod wander;
 
 pub use committee::{Committee, CommitteePrior, CommitteeSettings};
+pub use conjugate::{Conjugate, ConjugateSettings, ConjugateState};
 pub use erased::{Folded, Protocol};
 pub(crate) use erased::{decode, encode};
 pub use global_vi::{GlobalVi, GlobalViSettings};
@@ -72,6 +75,7 @@ pub use source::{ReleaseSource, SourceTerms};
 pub use statistics::{Statistics, StatisticsReading, StatisticsSettings, StatisticsState};
 pub use wander::StepNoise;
 
+use crate::Quantiles;
 use crate::solve::{Kept, Solved};
 use crate::warning::Warning;
 use crate::{ClientView, RunError, Stage, Terms, Total};
@@ -163,6 +167,12 @@ pub trait Algorithm: Send + Sync {
 
     /// The variance of the outcome around its mean, where the method learns it too.
     fn outcome_variance(&self, _state: &Self::State) -> Option<f64> {
+        None
+    }
+
+    /// Quantiles of every parameter, where the served posterior is known to many digits and is no Gaussian; what
+    /// [`Algorithm::posterior`] has are its moments then.
+    fn quantiles(&self, _state: &Self::State) -> Option<Vec<Quantiles>> {
         None
     }
 

@@ -134,7 +134,10 @@ pub fn examine(reader: impl Read, schema: &Schema) -> Result<TableExam, DataErro
         }
         let ids = [
             schema.record_id().zip(places.record).map(|(name, at)| records.push(line, name, cell(at))),
-            schema.person_id().zip(places.person).map(|(name, at)| persons.push(line, name, cell(at))),
+            schema
+                .person_id()
+                .zip(places.person)
+                .map(|(name, at)| persons.push(line, name, lines.cells().nth(at).unwrap_or_default())),
         ];
         if let Some(error) = ids.into_iter().flatten().find_map(Result::err) {
             exam.without_id.take(line, error);

@@ -61,6 +61,7 @@ mod schema;
 mod shard;
 mod split;
 mod synthetic;
+mod synthetic_conjugate;
 mod table;
 mod units;
 
@@ -80,6 +81,7 @@ pub use schema::{Column, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, SCH
 pub use shard::Shard;
 pub use split::Split;
 pub use synthetic::{Drawn, SyntheticLinear, SyntheticMixture};
+pub use synthetic_conjugate::{DrawnConjugate, SyntheticConjugate};
 pub use table::{Encoded, agree, header, read};
 pub use units::UnitBatch;
 

@@ -108,7 +108,7 @@ pub fn read(
                 records.push(line, column, cell(Some(place)))?;
             }
             if let (Some(column), Some(place)) = (schema.person_id(), places.person) {
-                persons.push(line, column, cell(Some(place)))?;
+                persons.push(line, column, lines.cells().nth(place).unwrap_or_default())?;
             }
             for (column, place) in kept.iter_mut().zip(&places.keep) {
                 column.push(cell(Some(*place)).to_owned());
@@ -312,7 +312,10 @@ impl Records {
     }
 }
 
-/// Whose each row is. A strict reading refuses a row without a person; in a lenient one such a row is a person of its own.
+/// Whose each row is. A strict reading refuses a row without a person; in a lenient one all such rows are those of one person.
+///
+/// An id is its bytes, in whatever encoding: if ids that are no text were taken for missing ones, the rows of one person would
+/// count as those of many.
 pub(super) struct PersonColumn {
     reading: RowReading,
     /// The slot of each id.
@@ -328,24 +331,22 @@ impl PersonColumn {
     }
 
     /// Adds the person of one row.
-    pub(super) fn push(&mut self, line: u64, column: &str, cell: &str) -> Result<(), DataError> {
-        let (known, id) = match is_missing(cell) {
-            true if self.reading == RowReading::Strict => {
+    pub(super) fn push(&mut self, line: u64, column: &str, cell: &[u8]) -> Result<(), DataError> {
+        let id = match std::str::from_utf8(cell) {
+            Ok(text) if !is_missing(text) => text.to_owned(),
+            Ok(_) if self.reading == RowReading::Strict => {
                 let what = "there is no person id".to_owned();
                 return Err(DataError::Record { line, column: column.to_owned(), what });
             }
-            // No cell holds a line break: it is nobody else's id.
-            true => (None, RecordId::of(&format!("\n{line}"))),
-            false => (self.seen.get(cell).copied(), RecordId::of(cell)),
+            // No cell holds a line break: these are nobody else's ids.
+            Ok(_) => "\n".to_owned(),
+            Err(_) => cell.iter().fold("\n".to_owned(), |id, byte| format!("{id}{byte:02x}")),
         };
-        let slot = known.unwrap_or(self.count);
-        if known.is_none() {
-            self.count += 1;
-            if !is_missing(cell) {
-                self.seen.insert(cell.to_owned(), slot);
-            }
-        }
-        self.keys.push(PersonKey { slot, id });
+        let key = RecordId::of(&id);
+        let next = self.count;
+        let slot = *self.seen.entry(id).or_insert(next);
+        self.count += u64::from(slot == next);
+        self.keys.push(PersonKey { slot, id: key });
         Ok(())
     }
 }
@@ -665,5 +666,20 @@ mod tests {
             let kept = first.keys.select(&others);
             prop_assert_eq!(third.keys.records(), kept.records());
         }
+    }
+
+    /// Ids that are no text in UTF-8 were taken for missing ones, and each row without an id for a person of its own: the rows of one
+    /// person had the weight of many.
+    #[test]
+    fn rows_with_one_id_are_one_person_whatever_its_bytes_and_so_are_rows_without_one() {
+        let schema = Schema::from_toml(&WITH_IDS.replace("record_id", "person_id")).unwrap();
+        let persons = |file: &[u8], reading: RowReading| {
+            let keys = read(file, &schema, true, &[], reading)?.keys;
+            Ok::<_, DataError>(keys.persons().unwrap().iter().map(|key| key.slot).collect::<Vec<u64>>())
+        };
+        let file =
+            b"patient,x,y\nJos\xe9,1,no\nJos\xe8,1,no\nJos\xe9,2,yes\n,3,no\nNA,3,yes\nAnn,1,no\n\"Jos\xe9\",2,no\n";
+        assert_eq!(persons(file, RowReading::Lenient).unwrap(), [0, 1, 0, 2, 2, 3, 0]);
+        assert!(persons(file, RowReading::Strict).is_err());
     }
 }

@@ -277,7 +277,9 @@ impl RunMonitor {
         let warnings = self.warnings();
         let served = refused(&warnings).is_none();
         let (means, deviations) = self.posterior(&snapshot.state).filter(|_| served).unwrap_or_default();
-        let named = self.names.iter().zip(means.iter().zip(&deviations));
+        let quantiles = self.parts.built.protocol.quantiles(&snapshot.state).ok().flatten().unwrap_or_default();
+        let ends = |place: usize| quantiles.get(place).map(|one| one.ends().into());
+        let named = self.names.iter().zip(means.iter().zip(&deviations)).enumerate();
         let MonitorState { curve, checks, .. } = self.seen().clone();
         let method = &self.parts.method;
         RunView {
@@ -285,7 +287,7 @@ impl RunMonitor {
             name: self.name.clone(),
             method: self.manifest.method.clone(),
             model: self.model.clone(),
-            promise: method.promise.as_ref().map_or_else(String::new, words::promise),
+            promise: method.promise.as_ref().map_or_else(String::new, |promise| words::promised(method, promise)),
             schedule: words::schedule(method.schedule).to_owned(),
             summing: match self.parts.built.summing {
                 Summing::Secure { nodes, .. } => format!("secure sum over {nodes} nodes"),
@@ -307,7 +309,12 @@ impl RunMonitor {
             curve,
             inputs: self.names.clone(),
             posterior: named
-                .map(|(name, (&mean, &deviation))| CoefficientView { name: name.clone(), mean, deviation })
+                .map(|(place, (name, (&mean, &deviation)))| CoefficientView {
+                    name: name.clone(),
+                    mean,
+                    deviation,
+                    ends: ends(place),
+                })
                 .collect(),
             intervals: Some(method.intervals()),
             checks,
