@@ -195,7 +195,7 @@ fn init_with_outcome_and_sites_is_a_study_that_runs() {
     };
     fs::write(at.join("rows.csv"), format!("ill,age,ward\n{}", (0..400).map(row).collect::<String>())).unwrap();
     let init = ["init", "--header", "rows.csv", "--outcome", "ill", "--sites", "ward"];
-    refused(&at, &["init", "--header", "rows.csv", "--outcome", "il"], ("C001", 2), "no column `il`", "`ill`");
+    refused(&at, &["init", "--header", "rows.csv", "--outcome", "il"], ("C001", 2), "no column \"il\"", "ill");
     refused(
         &at,
         &["init", "--header", "rows.csv", "--sites", "ill", "--outcome", "ill"],

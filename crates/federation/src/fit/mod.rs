@@ -124,8 +124,8 @@ fn fit_with(request: &FitRequest<'_>, observer: &dyn FitObserver, noise: NoiseOf
     prepared.repeated.iter().for_each(|warning| observer.warn(warning));
     prepared.mapped.iter().for_each(|cells| observer.mapped(cells));
     if FitHome::is_new(request.home)? {
-        check_room(request.out, None)?;
         FitHome::check_first(&prepared)?;
+        check_room(request.out, None)?;
     }
     let (home, mut log) = FitHome::open(request.home, &prepared)?;
     let mut begun = resumable(request, &prepared, &home, &mut log, observer)?;
