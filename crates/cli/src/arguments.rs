@@ -6,6 +6,7 @@ mod finished;
 
 pub(crate) use federation::{
     AgentCommand, AgentRun, DemoArguments, Demonstration, LedgerQuestion, NodeCommand, PolicyCommand, ServeArguments,
+    StudyCommand,
 };
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -142,13 +143,18 @@ pub(crate) enum Command {
         #[arg(long, value_name = "COLUMN")]
         sites: Option<String>,
     },
-    /// Show or verify a site's ledger; read-only, so the agent may be running
+    /// Show or verify a site's ledger, or verify the file of a finished run; read-only, so the agent may be running
     Ledger {
         #[command(subcommand)]
         asked: LedgerQuestion,
     },
     /// Run the server of a federation: rounds, secure sums, results and a dashboard
     Serve(ServeArguments),
+    /// Write a finished run of a federation into one file that anyone can check
+    Study {
+        #[command(subcommand)]
+        asked: StudyCommand,
+    },
     /// Run a secure-sum node
     Node {
         #[command(subcommand)]

@@ -101,22 +101,27 @@ fn the_page_says_what_was_learnt_and_promised_and_has_no_scores() {
 #[test]
 fn fits_of_one_home_add_up_until_its_limits_refuse_one() {
     let owner = Owner::new("limits", STUDY);
-    for (number, out) in ["a", "b", "c"].into_iter().enumerate() {
+    let fit = |out: &str, number: u32| {
         let lifetime = owner.fit(out, &()).unwrap().results.lifetime;
-        assert_eq!(lifetime.earlier_fits, number as u64);
-        assert_eq!((lifetime.earlier_epsilon, lifetime.epsilon), (number as f64, number as f64 + 1.0));
-        assert!(lifetime.delta >= (number as f64 + 1.0) * 1e-4);
-    }
-    let refused = owner.fit("d", &()).unwrap_err();
-    assert_eq!(code(&refused), "F111", "{refused}");
-    assert_eq!(ledger(&owner.home()).runs.len(), 3, "nothing is charged for a fit that is refused");
+        assert_eq!(lifetime.earlier_fits, u64::from(number));
+        assert_eq!((lifetime.earlier_epsilon, lifetime.epsilon), (f64::from(number), f64::from(number) + 1.0));
+        assert!(lifetime.delta >= f64::from(number + 1) * 1e-4);
+    };
+    fit("a", 0);
     let limits = owner.home().join("fit.toml");
     let text = std::fs::read_to_string(&limits).unwrap();
     assert!(text.contains("max_epsilon = 3.0") && text.contains("table of one owner"), "{text}");
-    let doubled =
-        text.replace("max_epsilon = 3.0", "max_epsilon = 6.0").replace("max_delta = 0.0003", "max_delta = 0.0006");
-    std::fs::write(&limits, doubled).unwrap();
-    assert_eq!(owner.fit("d", &()).unwrap().results.lifetime.epsilon, 4.0);
+    let lowered = text.replace("max_epsilon = 3.0", "max_epsilon = 1.5");
+    std::fs::write(&limits, &lowered).unwrap();
+    fit("b", 1);
+    let refused = owner.fit("c", &()).unwrap_err();
+    assert_eq!(code(&refused), "F111", "{refused}");
+    assert!(refused.to_string().contains("for all runs together"), "{refused}");
+    assert_eq!(ledger(&owner.home()).runs.len(), 2, "nothing is charged for a fit that is refused");
+    std::fs::write(&limits, &text).unwrap();
+    fit("c", 2);
+    let cap = ledger(&owner.home()).cap.unwrap();
+    assert_eq!(cap.epsilon.get(), 3.0, "the limits in force are on record");
 }
 
 #[test]

@@ -20,7 +20,7 @@ const LIMITS: &str = "fit.toml";
 /// What is known of a fit that has not written its results yet.
 const UNFINISHED: &str = "unfinished.json";
 
-/// Fits like the first that the limits of a new home allow.
+/// Fits like the first that the limits of a new home allow at least.
 const ALLOWED: usize = 3;
 
 /// An open home. No other process has it.
@@ -67,15 +67,18 @@ impl FitHome {
     /// Refuses a first fit that no limits of a home could allow, before there is a home.
     pub(super) fn check_first(fit: &PreparedFit) -> Result<(), FitError> {
         let (_, delta) = fit.granted();
-        if delta < most_delta(fit) {
+        // Limits leave four times the δ of a fit to all fits together.
+        if 4.0 * delta < most_delta(fit) {
             return Ok(());
         }
         let (delta, rows, method) = (shortest(delta), fit.rows, &fit.parts.method);
         let units = if method.unit() == Unit::Person { "persons" } else { "rows" };
-        let message =
-            format!("δ = {delta} of method {:?} is not less than 1 / {rows} ({units} of the table)", method.name);
-        let hint = "write a much smaller δ, such as delta = 1e-5: at this δ, publishing one row outright would still satisfy the \
-                    guarantee";
+        let message = format!(
+            "δ = {delta} of method {:?} is not less than 1 / {}, a quarter of one over the {rows} {units} of the table",
+            method.name,
+            rows.saturating_mul(4)
+        );
+        let hint = "write a much smaller δ, such as delta = 1e-5: δ of all fits together has to stay under one over that number";
         Err(FitError::refused("F121", message, hint))
     }
 
@@ -149,28 +152,31 @@ fn limit(sum: f64) -> f64 {
 /// The limit on δ of all fits: room for this one and, where that is under [`most_delta`], for all that a new home allows.
 fn delta_limit(sum: f64, fit: &PreparedFit) -> f64 {
     let (limit, most) = (limit(sum), most_delta(fit));
-    if limit < most { limit } else { down(most.next_down()).parse::<f64>().unwrap_or(0.0).max(fit.granted().1) }
+    if limit < most { limit } else { down(most.next_down()).parse::<f64>().unwrap_or(0.0).max(4.0 * fit.granted().1) }
 }
 
 /// The limits of a new home, in the language of a site's policy.
 fn limits_of(fit: &PreparedFit) -> String {
     let (epsilon, delta) = fit.granted();
     let most = (0..ALLOWED).fold(GrantTotals::NOTHING, |total, _| total.and(epsilon, delta));
+    // Simple composition has a quarter of δ, so that it admits the fits whatever their mechanism is.
+    let most_delta = 4.0 * most.delta;
     let pair = |word: fn(&Promise) -> String| fit.parts.method.promise.as_ref().map_or_else(String::new, word);
     let (adjacency, unit) = (pair(|p| p.adjacency.to_string()), pair(|p| p.unit.to_string()));
     format!(
         r#"# The home of `posterity fit` for the table of one owner. It holds the owner's keys and the ledger of every fit of this table.
 # Keep it private and back it up as a whole. Use it for this table only, and use no other home for the table: the budgets of two
 # homes do not know of each other.
-schema = 1
+schema = 2
 
-# The total budget of all fits, for the whole life of the table. The ε and δ of all fits are added up; each fit counts with its
-# whole grant, finished or not. These numbers allow three fits like the first, if three times its δ is
-# under 1 / rows. Raise them as far as you can justify to the people in the rows.
+# The total budget of all fits, for the whole life of the table. A finished fit counts with what it charged, and fits count together
+# as less than the sum of their ε where their noise allows it. These numbers allow at least three fits like the first, if their δ
+# leave max_delta under 1 / rows. Raise them as far as you can justify to the people in the rows.
 max_epsilon = {:?}
 max_delta = {:?}
 
-# The relation and the unit of the promise. Those of different pairs do not add up, so a fit with another pair is refused.
+# The relation and the unit of the promise. Costs for other pairs do not add up with it: a fit with another pair is refused, unless
+# a theorem converts it.
 adjacency = "{adjacency}"
 unit = "{unit}"
 
@@ -183,6 +189,6 @@ require_secure_sum = false
 approval = "automatic"
 "#,
         limit(most.epsilon),
-        delta_limit(most.delta, fit)
+        delta_limit(most_delta, fit)
     )
 }

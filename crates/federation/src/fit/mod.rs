@@ -25,6 +25,7 @@ use home::{FitHome, UnfinishedFit};
 use inference::RunError;
 use inference::warning::Warning;
 use prepare::PreparedFit;
+use privacy::LifetimeCap;
 use privacy::noise::OsKeyed;
 use publish::Release;
 use run::FitRun;
@@ -136,7 +137,8 @@ fn fit_with(request: &FitRequest<'_>, observer: &dyn FitObserver, noise: NoiseOf
             Some(manifest) => manifest,
             None => begin(request, &prepared, &home, &log, observer)?,
         };
-        let opening = opening(&manifest, &prepared, &home, noise)?;
+        let cap = home.policy.cap(&Account::of(&log)?).map_err(RunError::from)?;
+        let opening = opening(&manifest, &prepared, &home, noise, cap)?;
         let mut run = FitRun::open(opening, log)?;
         if resumed {
             observer.note(FitNote::Resumed { rounds: run.rounds() });
@@ -188,7 +190,7 @@ fn resumable(
 fn accepted(log: &Log<FolderDisk>, unfinished: &UnfinishedFit) -> Result<Option<(RunId, Option<Manifest>)>, FitError> {
     let mut found = None;
     log.scan(&mut |_, entry| {
-        if let LogEntry::Accepted { run, bytes, .. } = entry
+        if let LogEntry::Accepted { run, bytes, .. } | LogEntry::AcceptedGrant { run, bytes, .. } = entry
             && unfinished.is_run(run)
         {
             let manifest = postcard::take_from_bytes::<Vec<u8>>(bytes).ok();
@@ -211,7 +213,7 @@ fn begin(
     getrandom::fill(&mut nonce).map_err(|_| crate::identity::HomeError::Randomness)?;
     let manifest = prepared.manifest(request.study, home.home.key(), nonce)?;
     let account = Account::of(log)?;
-    home.policy.check(&manifest, &prepared.parts, 0, account.granted())?;
+    home.policy.check(&manifest, &prepared.parts, 0, &account)?;
     observer.note(FitNote::Granted(lifetime(&account, &manifest.run(), prepared.granted())));
     home.begin(&UnfinishedFit::new(&manifest.run(), &prepared.data_version))?;
     Ok(Arc::new(manifest))
@@ -236,13 +238,24 @@ fn opening(
     prepared: &PreparedFit,
     home: &FitHome,
     noise: NoiseOf<'_>,
+    cap: LifetimeCap,
 ) -> Result<AgentOpening, FitError> {
     let key = home.home.key().clone();
     let signature = key.sign(manifest::DOMAIN, &manifest.digest());
     let source = noise(home.home.noise_secret()?);
     let (manifest, parts, shard) = (manifest.clone(), prepared.parts.clone(), prepared.shard.clone());
     let signatures = vec![signature.clone(), signature];
-    Ok(AgentOpening { manifest, signatures, parts, site: 0, shard, data_version: prepared.data_version, key, source })
+    Ok(AgentOpening {
+        manifest,
+        signatures,
+        parts,
+        site: 0,
+        shard,
+        data_version: prepared.data_version,
+        key,
+        source,
+        cap,
+    })
 }
 
 /// Whether what the run has left is a posterior of the method: all its first looks and one update at least are in it.

@@ -5,8 +5,9 @@
 
 use super::{Disk, LogEntry, LogError, MemorySnapshot, Position, RunAttempt, RunId, chain, record, snapshot};
 use privacy::noise::Digest;
-use privacy::{Durable, Journal, LedgerRecord};
-use std::collections::BTreeMap;
+use privacy::{Durable, Journal, LedgerEntry, LedgerRecord};
+use std::collections::{BTreeMap, BTreeSet};
+use study::digits::hexadecimal;
 
 /// The file of the log, within its disk.
 pub const FILE: &str = "ledger.log";
@@ -21,6 +22,8 @@ pub struct Log<D: Disk> {
     /// Bytes after it that were no record when the log was opened.
     torn: usize,
     accounts: BTreeMap<RunId, AccountTail>,
+    /// Runs that will never be charged again: what they may still spend is no longer reserved.
+    closed: BTreeSet<RunId>,
     state: LogState,
 }
 
@@ -84,15 +87,16 @@ impl<D: Disk> Log<D> {
 
     fn load(disk: D, state: LogState) -> Result<Self, LogError> {
         let bytes = disk.read(FILE)?.unwrap_or_default();
-        let mut accounts = BTreeMap::new();
+        let (mut accounts, mut closed) = (BTreeMap::new(), BTreeSet::new());
         let chain = chain::walk(&bytes, &mut |_, entry| {
             if let Some((run, tail)) = follows(&accounts, &entry)? {
                 accounts.insert(run, tail);
             }
+            closed.extend(closes(&entry));
             Ok(())
         })?;
         let chain::RecordChain { digests, end, torn } = chain;
-        Ok(Self { disk, digests, end, torn, accounts, state })
+        Ok(Self { disk, digests, end, torn, accounts, closed, state })
     }
 
     /// Bytes after the last record that were no record when the log was opened: [`Log::open`] has cut them off,
@@ -107,6 +111,11 @@ impl<D: Disk> Log<D> {
         Position { sequence: self.digests.len() as u64, digest }
     }
 
+    /// Whether a run is over for this site, by what is on record.
+    pub fn is_closed(&self, run: &RunId) -> bool {
+        self.closed.contains(run)
+    }
+
     /// The digest of a record; zeros for 0, none beyond the end.
     pub fn digest_at(&self, sequence: u64) -> Option<Digest> {
         match sequence.checked_sub(1) {
@@ -117,10 +126,14 @@ impl<D: Disk> Log<D> {
 
     /// Appends a record: durable when this returns.
     ///
-    /// A charge that does not follow the last one of its run, and a record that is too large, are refused, and nothing is
-    /// written. After an error of the disk nothing more is written until the log is opened again.
+    /// A charge of a closed run, one that does not follow the last of its run, and a record that is too large, are refused, and
+    /// nothing is written. After an error of the disk nothing more is written until the log is opened again.
     pub fn append(&mut self, entry: &LogEntry) -> Result<Position, LogError> {
         self.writable()?;
+        let is_charge = entry.ledger_record().is_some_and(|record| matches!(record.entry, LedgerEntry::Charged(_)));
+        if let Some(run) = entry.run().filter(|run| is_charge && self.is_closed(run)) {
+            return Err(LogError::ClosedRun { run: hexadecimal(run) });
+        }
         let account = follows(&self.accounts, entry)?;
         let head = self.head();
         let sequence = head.sequence.saturating_add(1);
@@ -134,6 +147,7 @@ impl<D: Disk> Log<D> {
         self.digests.push(digest);
         self.end = self.end.saturating_add(bytes.len());
         self.accounts.extend(account);
+        self.closed.extend(closes(entry));
         Ok(Position { sequence, digest })
     }
 
@@ -201,6 +215,14 @@ impl<D: Disk> Log<D> {
             LogState::Viewed => Err(LogError::Viewed),
             LogState::Unwritten => Err(LogError::Unwritten),
         }
+    }
+}
+
+/// The run that a record closes, if it closes one.
+fn closes(entry: &LogEntry) -> Option<RunId> {
+    match entry {
+        LogEntry::Closed { run } => Some(*run),
+        _ => None,
     }
 }
 

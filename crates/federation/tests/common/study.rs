@@ -11,7 +11,7 @@ use inference::settings::{
 };
 use inference::solve::{Descend, LocalSolve, Perturb};
 use inference::{Built, InputLayout, Logistic, Method, PersonKey, RecordId, Row, RowKeys, Rows, Shard, build};
-use privacy::{Adjacency, Delta, Epsilon, Filter, Grant, NormBound, Order, Unit};
+use privacy::{Adjacency, Delta, Epsilon, Filter, Grant, LifetimeCap, NormBound, Order, PromisePair, Unit};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -20,6 +20,14 @@ pub(crate) const SEED: u64 = 7;
 
 /// ε that is granted: the planned answers and about as many that a crash burns.
 pub(crate) const GRANTED: f64 = 5.0;
+
+/// The relation and the unit of most of these studies.
+pub(crate) const PAIR: PromisePair = PromisePair { adjacency: Adjacency::Substitute, unit: Unit::Example };
+
+/// What the sites of these studies promise for all their runs: enough for several.
+pub(crate) fn cap(pair: PromisePair) -> LifetimeCap {
+    LifetimeCap { epsilon: Epsilon::new(100.0).unwrap(), delta: Delta::new(1e-3).unwrap(), pair }
+}
 
 /// Rows of every site.
 pub(crate) const ROWS: usize = 6;

@@ -140,7 +140,7 @@ fn a_first_fit_with_a_delta_that_no_limits_allow_leaves_no_home() {
         let refused = refused.unwrap_err();
         assert_eq!(code(&refused), "F121", "{refused}");
         assert!(
-            refused.to_string().contains(&format!("δ = {delta}")) && refused.to_string().contains("1 / 60"),
+            refused.to_string().contains(&format!("δ = {delta}")) && refused.to_string().contains("1 / 240"),
             "{refused}"
         );
         assert!(!owner.home().exists() && !owner.folder.join("out").exists());
@@ -152,7 +152,7 @@ fn a_first_fit_with_a_delta_that_no_limits_allow_leaves_no_home() {
 #[test]
 fn the_limits_of_a_new_home_allow_its_first_fit_and_stay_under_one_row() {
     for (delta, most) in
-        [("0.016", "max_delta = 0.0166666\n"), ("1e-5", "max_delta = 3.01e-5\n"), ("0.001", "max_delta = 0.003")]
+        [("0.004", "max_delta = 0.0166666\n"), ("1e-5", "max_delta = 0.000121\n"), ("0.001", "max_delta = 0.012")]
     {
         let (fitted, owner) = with_delta("limits-of", delta);
         fitted.unwrap();
