@@ -89,17 +89,17 @@ pub(crate) enum Command {
         #[arg(value_name = "RUN")]
         other: PathBuf,
     },
-    /// Validate a study against the header and schema of its data, and describe what it would run
+    /// Validate a study against its schema and table, and describe what it would run
     #[command(
-        after_help = "Reads no rows. Exit code 0 if the study is valid, with or without warnings; 2 if it is invalid or \
-                      a file is missing."
+        after_help = "The cells of a CSV file of your own are compared with the schema; what they hold is never shown. Exit code 0 if the \
+                      study is valid, with or without warnings; 2 if it or its table is invalid or a file is missing."
     )]
     Check {
         /// The study
         #[arg(value_name = "STUDY.toml")]
         study: PathBuf,
     },
-    /// Show what a study will cost each client, without reading a row
+    /// Show what a study will cost each client, from public numbers
     Plan {
         /// The study
         #[arg(value_name = "STUDY.toml")]

@@ -101,7 +101,9 @@ const ALL: &[CodeEntry] = &[
         text: "In a study every cell must be what the schema allows: a finite number, one of the levels, or missing where\n\
                the schema has a rule for missing cells. The message names the line and the column. Correct the cell, or add\n\
                the level to the schema if its existence is public knowledge. An agent does not stop here: it maps such a\n\
-               cell to a legal value, because an error would reveal something about a row. Exit code 2.",
+               cell to a legal value, because an error would reveal something about a row. `posterity fit` tells its owner\n\
+               about cells that count as missing by the schema's rule, and refuses all others, and a column without one legal\n\
+               cell, before anything is charged. Exit code 2.",
     },
     CodeEntry {
         code: "D006",

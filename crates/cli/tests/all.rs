@@ -13,6 +13,7 @@ mod datasets;
 mod finished_runs;
 mod fit;
 mod histogram;
+mod own_tables;
 mod pairs;
 mod papers;
 mod persons;

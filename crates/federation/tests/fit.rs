@@ -1,5 +1,6 @@
 //! `fit`: one owner's table, a ledger that remembers every fit, and files that say nothing but what was released.
 
+mod cells;
 #[cfg(all(unix, feature = "rehearsal"))]
 mod kill;
 mod lost;

@@ -55,6 +55,26 @@ pub enum DataError {
         /// What to do.
         hint: String,
     },
+    /// Cells of one column outside the schema, with what else is wrong with the same table.
+    #[error("column `{column}`: {}, expected {expected}", cells(*count, *of, lines, found.as_deref()))]
+    Cells {
+        /// The column.
+        column: String,
+        /// How many there are.
+        count: u64,
+        /// Of so many cells that were looked at.
+        of: u64,
+        /// The lines of the first ones, counted from one.
+        lines: Vec<u64>,
+        /// What was found in the first; none where cells are not shown.
+        found: Option<String>,
+        /// What the schema allows.
+        expected: String,
+        /// What to do.
+        hint: String,
+        /// What else is wrong with the same table.
+        further: Vec<DataError>,
+    },
     /// A file that is no table.
     #[error("{}{what}", line.map_or_else(String::new, |line| format!("line {line}: ")))]
     Table {
@@ -96,6 +116,20 @@ fn cell(found: &str) -> String {
     if found.is_empty() { "an empty cell".to_owned() } else { format!("`{found}`") }
 }
 
+/// So many cells, where the first of them are, and what is in the very first.
+fn cells(count: u64, of: u64, lines: &[u64], found: Option<&str>) -> String {
+    let named: Vec<String> = lines.iter().map(u64::to_string).collect();
+    let more = if count > lines.len() as u64 { ", …" } else { "" };
+    let lines = format!("line{} {}{more}", if count == 1 { "" } else { "s" }, named.join(", "));
+    let first = match (count, found) {
+        (_, None) => String::new(),
+        (1, Some(found)) => format!(", found {}", cell(found)),
+        (_, Some(found)) => format!(", the first is {}", cell(found)),
+    };
+    let is = if count == 1 { "is" } else { "are" };
+    format!("{count} of {of} cells {is} not allowed ({lines}{first})")
+}
+
 impl DataError {
     /// A stable code, explained by the command line.
     pub fn code(&self) -> &'static str {
@@ -104,7 +138,7 @@ impl DataError {
             Self::EmptyClient => "D002",
             Self::Schema { .. } => "D003",
             Self::Column { .. } => "D004",
-            Self::Cell { .. } => "D005",
+            Self::Cell { .. } | Self::Cells { .. } => "D005",
             Self::Table { .. } => "D006",
             Self::Split { .. } => "D007",
             Self::Partition { .. } => "D008",
@@ -114,8 +148,37 @@ impl DataError {
 
     /// The error, and what else is wrong in the same place: everything about a schema is told at once.
     pub fn all(&self) -> impl Iterator<Item = &Self> {
-        let further = if let Self::Schema { further, .. } = self { further.as_slice() } else { &[] };
+        let (Self::Schema { further, .. } | Self::Cells { further, .. }) = self else {
+            return std::iter::once(self).chain(&[]);
+        };
         std::iter::once(self).chain(further)
+    }
+
+    /// The same without what was found in a cell, for a terminal or a log that others read, too.
+    #[must_use]
+    pub fn without_cells(self) -> Self {
+        let hint = "correct the table; or say in the schema what is allowed, if that is public knowledge: levels, bounds, missing = …";
+        match self {
+            Self::Cell { line, column, expected, .. } => Self::Cells {
+                column,
+                count: 1,
+                of: 1,
+                lines: vec![line],
+                found: None,
+                expected,
+                hint: hint.to_owned(),
+                further: Vec::new(),
+            },
+            Self::Cells { column, count, of, lines, expected, further, .. } => {
+                let further = further.into_iter().map(Self::without_cells).collect();
+                Self::Cells { column, count, of, lines, found: None, expected, hint: hint.to_owned(), further }
+            }
+            Self::Partition { what, .. } => {
+                Self::Partition { what, hint: "compare [partition] with the table".to_owned() }
+            }
+            Self::Split { what, .. } => Self::Split { what, hint: "compare `split` with the table".to_owned() },
+            other => other,
+        }
     }
 
     /// What to do next.
@@ -126,6 +189,7 @@ impl DataError {
             Self::Schema { hint, .. }
             | Self::Column { hint, .. }
             | Self::Cell { hint, .. }
+            | Self::Cells { hint, .. }
             | Self::Split { hint, .. }
             | Self::Partition { hint, .. } => hint,
             Self::Table { .. } => {

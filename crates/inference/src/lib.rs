@@ -132,11 +132,11 @@ pub use build::{Built, build};
 pub use client::{Client, SimulationContext, Summing};
 pub use conjugate::{ConjugateFamily, ExactMarginal, NoisyTotals, QUANTILE_LEVELS, Quantiles, RowStatistics};
 pub use data::{
-    Column, Dealt, Design, Drawn, DrawnConjugate, DrawnLogistic, Encoded, Federation, InputLayout, Kind, Missing,
-    NUMBER_BOUNDS, Numeric, Only, Outcome, OutcomeKind, Partition, PersonKey, RecordId, Row, RowKeys, RowLaw,
+    Column, ColumnExam, Dealt, Design, Drawn, DrawnConjugate, DrawnLogistic, Encoded, Federation, InputLayout, Kind,
+    Missing, NUMBER_BOUNDS, Numeric, Only, Outcome, OutcomeKind, Partition, PersonKey, RecordId, Row, RowKeys, RowLaw,
     RowReading, Rows, SCHEMA_KEYS, Schema, Shard, Site, Skew, Split, SyntheticConjugate, SyntheticLinear,
-    SyntheticLogistic, SyntheticMixture, ToldEffect, UnitBatch, agree, drawn_coefficients, header, nearest,
-    persons_at_one_site, read, read_inputs,
+    SyntheticLogistic, SyntheticMixture, TableExam, ToldEffect, UnitBatch, agree, drawn_coefficients, examine, header,
+    nearest, persons_at_one_site, read, read_inputs,
 };
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};

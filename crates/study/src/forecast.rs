@@ -1,6 +1,9 @@
 //! What each method will cost every client, from declared numbers; no row is touched.
 
+mod remarks;
 mod report;
+
+pub(crate) use self::remarks::{coded, loose_delta, private_rows};
 
 use self::report::{ClientReport, ForecastReport, MethodReport, PrivacyReport, StageReport};
 use super::columns;
@@ -19,13 +22,10 @@ use inference::plan::{ClientPlan, MethodPlan, PlannedStage, plan, seed_bytes};
 use inference::public::Derived;
 use inference::results::{SeveralSites, several_sites};
 use inference::settings::{Aggregator, Claim, Noise, Promise, SecureNoise, SecureSumSettings};
+use inference::warning::Code;
 use inference::warning::public::{clip_out_of_scale, of_plan, of_plan_without_rows};
-use inference::warning::{Code, Warning};
 use privacy::{Sampling, Unit};
 use std::ops::Range;
-
-/// Code of the warning about δ.
-const LOOSE_DELTA: &str = "S014";
 
 /// What a study will cost.
 pub struct Forecast {
@@ -39,41 +39,10 @@ pub struct Forecast {
     guidance: Guidance,
     /// On assumed bounds.
     notes: Vec<String>,
+    /// Constants of the schema outside the bounds of their columns.
+    outside: Vec<String>,
     /// The gradient of a typical row, where the schema's ranges say it.
     typical: Option<f64>,
-}
-
-/// A warning where δ promises almost nothing to one of so many units.
-pub(crate) fn loose_delta(method: &str, unit: Unit, delta: f64, among: u64, basis: Basis) -> Option<String> {
-    let (units, one, about) = match unit {
-        Unit::Example => ("rows of a client", "one row", basis.about()),
-        Unit::Person => ("persons of a client", "all rows of one person", basis.about()),
-        Unit::Client => ("clients", "all rows of one client", ""),
-    };
-    (delta * among as f64 >= 1.0).then(|| {
-        let delta = shortest(delta);
-        format!(
-            "{LOOSE_DELTA}: {method}: δ = {delta} is not under 1 / {about}{among} ({units}): at this δ, publishing {one} \
-             outright would still satisfy the guarantee; use a much smaller δ"
-        )
-    })
-}
-
-/// A warning of a method in one line.
-pub(crate) fn coded(method: &str, warning: &Warning) -> String {
-    format!("{}: {method}: {}; {}", warning.code.as_str(), warning.what, warning.hint)
-}
-
-/// A warning where something public is computed from rows whose number the relation keeps private.
-pub(crate) fn private_rows(method: &Method) -> Option<String> {
-    method.goes_by_private_rows().then(|| {
-        let name = &method.name;
-        let units = if method.unit() == Unit::Person { "persons" } else { "rows" };
-        format!(
-            "{name}: under add-remove the number of {units} is private, but rates, weights or δ depend on it: the \
-             guarantee holds for declared numbers, and a simulation declares the true ones"
-        )
-    })
 }
 
 impl std::fmt::Debug for Forecast {
@@ -107,7 +76,9 @@ impl Forecast {
         let guidance = guidance(study, &sites, schema.as_ref());
         let notes = schema.as_ref().map(|schema| notes(study, schema)).unwrap_or_default();
         let typical = schema.as_ref().and_then(|schema| warnings::typical_gradient(study, schema));
-        Ok(Self { study: study.clone(), sites, parameters, plans, expected: Vec::new(), guidance, notes, typical })
+        let outside = schema.as_ref().map(columns::outside_bounds).unwrap_or_default();
+        let (study, expected) = (study.clone(), Vec::new());
+        Ok(Self { study, sites, parameters, plans, expected, guidance, notes, outside, typical })
     }
 
     /// The same with the intervals that methods may expect.
@@ -131,16 +102,24 @@ impl Forecast {
         self.plans.iter().flat_map(of).collect()
     }
 
-    fn warnings(&self) -> Vec<String> {
-        let mut warnings = self.coded();
-        for (method, plan) in &self.plans {
-            let Some(promise) = &method.promise else { continue };
+    /// A warning of each method whose δ promises almost nothing to the rows or clients that there are.
+    pub(crate) fn loose(&self) -> Vec<String> {
+        let of = |(method, plan): &(Method, MethodPlan)| {
+            let promise = method.promise.as_ref()?;
             let loose = plan.clients.iter().filter(|client| client.delta_is_loose()).min_by_key(|client| client.among);
             let basis = self.sites.of(method).1;
             let of = |c: &ClientPlan| loose_delta(&method.name, promise.unit, c.delta.get(), c.among, basis);
-            warnings.extend(private_rows(method));
-            warnings.extend(loose.filter(|_| basis.has_rows() || promise.unit == Unit::Client).and_then(of));
-        }
+            loose.filter(|_| basis.has_rows() || promise.unit == Unit::Client).and_then(of)
+        };
+        self.plans.iter().filter_map(of).collect()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.coded();
+        let private = self.plans.iter().filter(|(method, _)| method.promise.is_some());
+        warnings.extend(private.filter_map(|(method, _)| private_rows(method)));
+        warnings.extend(self.loose());
+        warnings.extend(self.outside.iter().cloned());
         let compared = |unit: Unit| {
             let mut methods = self.plans.iter().map(|(method, _)| method).filter(|method| method.unit() == unit);
             methods.all(|method| self.sites.of(method).1.has_rows())

@@ -22,7 +22,7 @@ pub(crate) const STUDY_SEEDS: Key =
     Key::new("seeds", ValueKind::Counts { least: 0, most: u64::MAX }, "[1, 2, 3]").about("seeds of the simulated runs");
 
 const STUDY: &[Key] = &[
-    STUDY_NAME.otherwise(Otherwise::Follows("the name of the file")),
+    STUDY_NAME.otherwise(Otherwise::Follows("the name of the file, or of its folder for study.toml")),
     STUDY_SEEDS.otherwise(Otherwise::Follows("[1, 2, 3, 4, 5]")),
     Key::new("baselines", ValueKind::Flag, "false")
         .about("whether \"local only\" and \"non-private\" are fitted beside the methods")

@@ -110,6 +110,11 @@ impl Posterior {
 }
 
 impl Posterior {
+    /// Whether a federation or a fit released it: a charge was made for it, and no seed has drawn its noise.
+    pub(crate) fn is_released(&self) -> bool {
+        self.outside_epsilon.starts_with(RELEASED_BY)
+    }
+
     /// The model that predictions are made by, with methods and models of one's own in the registry.
     pub(crate) fn model(&self, schema: &Schema, registry: &Registry) -> Result<Arc<dyn Model>, StudyError> {
         let settings = restored(&self.model, registry).map_err(|conflict| {

@@ -20,7 +20,8 @@ const FILE: &str = "the rows to predict";
 /// Predicts the rows of a CSV from a stored posterior.
 pub(crate) fn predict(posterior: &Posterior, csv: &[u8], registry: &Registry) -> Result<Predictions, StudyError> {
     let schema = Schema::from_toml(&posterior.data_schema).map_err(|e| StudyError::data("the schema", e))?;
-    let table = read_inputs(csv, &schema, posterior.bias).map_err(|error| StudyError::data(FILE, in_a_run(error)))?;
+    let table = read_inputs(csv, &schema, posterior.bias)
+        .map_err(|error| StudyError::data(FILE, in_a_run(error, posterior)))?;
     if table.inputs != posterior.inputs {
         let message = "the schema makes other inputs of a row than the posterior was learnt with";
         return Err(StudyError::usage(message, "leave `schema` out: the run stored the schema that fits"));
@@ -50,11 +51,16 @@ pub(crate) fn predict(posterior: &Posterior, csv: &[u8], registry: &Registry) ->
 }
 
 /// The same error for somebody who cannot change the schema any more: the run has stored it.
-fn in_a_run(mut error: DataError) -> DataError {
+fn in_a_run(mut error: DataError, posterior: &Posterior) -> DataError {
     if let DataError::Cell { hint, .. } = &mut error
         && hint.contains("schema")
     {
-        *hint += "; the run has stored its schema, so simulate again after a change, or leave the row out";
+        *hint += match posterior.is_released() {
+            true => {
+                "; the posterior has stored its schema, and another one needs another charged run, so leave the row out"
+            }
+            false => "; the run has stored its schema, so simulate again after a change, or leave the row out",
+        };
     }
     error
 }

@@ -21,7 +21,7 @@ use inference::warning::Warning;
 use inference::warning::rows::{self, LastLine};
 use inference::{
     Encoded, EncodedPrior, Federation, Fits, Gaussian, Kind, Method, Model, Observer, OutcomeKind, Partition, Record,
-    Recovery, Schema, Simulation, SiteIntercept, Split, persons_at_one_site,
+    Recovery, RowReading, Schema, Simulation, SiteIntercept, Split, persons_at_one_site, read,
 };
 use privacy::Unit;
 use sha2::{Digest, Sha256};
@@ -157,12 +157,15 @@ pub(crate) type CountedSites = (Vec<u64>, Option<Vec<String>>);
 pub(crate) fn rows(study: &Study, folders: &Folders) -> Result<CountedSites, StudyError> {
     let source = datasets::open(&study.data.source, study.data.schema.as_deref(), folders)?;
     columns::Columns::of(study, folders)?;
+    if !study.simulated {
+        // A fit makes a row of each line.
+        let table = read(&source.csv[..], &source.schema, study.model.intercept, &[], RowReading::Lenient);
+        let table = table.map_err(|error| StudyError::data(source.name.as_str(), error))?;
+        return Ok((vec![table.rows.len() as u64], None));
+    }
     let (split, partition) = (&study.data.split, &study.partition);
     let keep: Vec<&str> = [split.column(), partition.column()].into_iter().flatten().collect();
     let table = source.read(study.model.intercept, &keep)?;
-    if !study.simulated {
-        return Ok((vec![table.rows.len() as u64], None));
-    }
     let seed = study.seeds.first().copied().unwrap_or(1);
     let split = (split, study.data.split_seed.unwrap_or(seed));
     let dealt = Federation::of_split(&table, split, partition, seed);

@@ -6,7 +6,8 @@ use super::meant::Study;
 use crate::datasets::{self, Set};
 use crate::error::StudyError;
 use crate::load::Folders;
-use crate::simulator::{self, CountedSites};
+use crate::own_table::{self, is_there};
+use crate::simulator::CountedSites;
 use crate::synthetic::client_name;
 use inference::Method;
 use inference::public::{PublicNumbers, RowCounts};
@@ -103,14 +104,14 @@ impl Sites {
             Ok(sites) => !sites.basis.has_rows(),
             Err(fault) => fault.code == UNDECLARED,
         };
-        if lacking && let Some((rows, names)) = count(study, folders)? {
+        if lacking && let Some((rows, names)) = count(study, schema, folders)? {
             let persons = persons(study, rows.len())?;
             let inputs = study.data.declared_inputs.or_else(|| schema.map(|schema| schema.inputs(false).len()));
             return Ok(Self { rows, basis: Basis::Counted, persons, names, inputs });
         }
         let declared = declared?;
         if declared.names.is_none() && study.methods.iter().any(|m| !m.sites.is_empty()) && is_there(study, folders) {
-            let names = simulator::rows(study, folders)?.1.filter(|names| names.len() == declared.rows.len());
+            let names = own_table::deal(study, folders)?.1.filter(|names| names.len() == declared.rows.len());
             return Ok(Self { names, ..declared });
         }
         Ok(declared)
@@ -197,17 +198,13 @@ fn is_public(method: &Method) -> bool {
 
 /// The training rows of each client by the study's first seed, where its table is there and every method takes their number as
 /// public.
-fn count(study: &Study, folders: &Folders) -> Result<Option<CountedSites>, StudyError> {
+fn count(study: &Study, schema: Option<&Schema>, folders: &Folders) -> Result<Option<CountedSites>, StudyError> {
     let declared = study.data.declared_rows.is_some();
     if declared || !is_there(study, folders) || !study.methods.iter().all(is_public) {
         return Ok(None);
     }
-    simulator::rows(study, folders).map(Some)
-}
-
-/// Whether the study's own table can be looked into.
-fn is_there(study: &Study, folders: &Folders) -> bool {
-    study.has_table() && datasets::own_file(&study.data.source, folders).is_some_and(|file| file.exists())
+    schema.map(|schema| own_table::check(study, schema, folders)).transpose()?;
+    own_table::deal(study, folders).map(Some)
 }
 
 /// The names of the clients, where they are known without the rows: those of the sites that a study is served to, or of its partition.

@@ -57,7 +57,7 @@ pub(crate) enum AgentCommand {
     /// Validate a site's file locally, before the site joins a federation
     #[command(
         after_help = "Nothing is sent. The command lists cells that do not match the schema. They are not errors: an agent treats them \
-                      as missing. Exit code 2 if the schema does not describe the file at all."
+                      as missing. Exit code 2 if the schema does not describe the file at all, or a column has no cell that it allows."
     )]
     Check {
         /// The site's rows: a CSV file, plain or gzipped

@@ -74,8 +74,8 @@ pub(crate) const ALL: &[CodeEntry] = &[
         code: "F121",
         title: "the study cannot be fitted",
         text: "A fit releases one posterior of one owner's table with one ε. So it refuses a non-private method, a method with a list of\n\
-               ε, an aggregator or an intercept for each site. Choose a method with --method, or change the study. Nothing was\n\
-               charged. Exit code 2.",
+               ε, an aggregator or an intercept for each site. A first fit is also refused if its δ is not under 1 / (4 rows): no home could\n\
+               ever allow it. Choose a method with --method, or change the study. Nothing was charged. Exit code 2.",
     },
     CodeEntry {
         code: "F122",

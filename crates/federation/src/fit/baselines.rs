@@ -8,7 +8,7 @@ use inference::plan::Costs;
 use inference::results::Coefficient;
 use inference::warning::Warning;
 use inference::warning::rows::{persons_differ, rows_differ, small_sites};
-use inference::{Encoded, Linear, Model, RowReading, RunError, Schema, Scores, Shard, Simulation, Site, read, scores};
+use inference::{Encoded, Linear, Model, RunError, Schema, Scores, Shard, Simulation, Site, scores};
 use privacy::Unit;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -40,8 +40,8 @@ struct OwnersView {
     /// Means and standard deviations of the non-private posterior.
     non_private_posterior: Vec<Coefficient>,
     warnings: Vec<Warning>,
-    /// The first cell that the schema does not allow, if there is one. A fit treats such cells as missing.
-    first_problem: Option<String>,
+    /// Cells that the schema does not allow, by column, and what they count as.
+    mapped: Vec<String>,
 }
 
 /// Scores the posterior of this state and two baselines on the rows of the table, and writes them beside the results.
@@ -94,7 +94,6 @@ fn view(
         None => model.predict(&test, &q),
     };
     let (constant, open) = (simulation.constant()?, simulation.non_private()?);
-    let strict = read(&prepared.csv[..], schema, study.model.intercept, &[], RowReading::Strict);
     let differ = if by_person { persons_differ } else { rows_differ };
     Ok(OwnersView {
         not_for_publication: WHY,
@@ -117,6 +116,6 @@ fn view(
             .chain(small_sites([("the table", test.len() as u64)]))
             .chain(prepared.repeated.clone())
             .collect(),
-        first_problem: strict.err().map(|error| error.to_string()),
+        mapped: prepared.mapped.clone(),
     })
 }

@@ -8,10 +8,11 @@ use crate::identity::{
 use crate::log::{Disk, FILE as LEDGER, FolderDisk, ListedDisk, Log, LogError, RunId, run_of};
 use crate::policy::{GrantTotals, Policy};
 use inference::settings::Promise;
+use privacy::Unit;
 use privacy::noise::Digest;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use study::digits::hexadecimal;
+use study::digits::{down, hexadecimal, shortest, up_to};
 
 /// The limits of a home. Where it stands beside a key, the folder is the home of an owner and not of a site.
 const LIMITS: &str = "fit.toml";
@@ -63,6 +64,24 @@ impl FitHome {
         Ok(!there(&folder.join(LIMITS))?)
     }
 
+    /// Refuses a first fit that no limits of a home could allow, before there is a home.
+    pub(super) fn check_first(fit: &PreparedFit) -> Result<(), FitError> {
+        let (_, delta) = fit.granted();
+        // Limits leave four times the δ of a fit to all fits together.
+        if 4.0 * delta < most_delta(fit) {
+            return Ok(());
+        }
+        let (delta, rows, method) = (shortest(delta), fit.rows, &fit.parts.method);
+        let units = if method.unit() == Unit::Person { "persons" } else { "rows" };
+        let message = format!(
+            "δ = {delta} of method {:?} is not less than 1 / {}, a quarter of one over the {rows} {units} of the table",
+            method.name,
+            rows.saturating_mul(4)
+        );
+        let hint = "write a much smaller δ, such as delta = 1e-5: δ of all fits together has to stay under one over that number";
+        Err(FitError::refused("F121", message, hint))
+    }
+
     /// Opens the home with its ledger, or makes one whose limits allow three fits like this one.
     ///
     /// A home is made under the lock of its ledger: the ledger first, then keys, and the limits last. One that has no limits and no
@@ -96,7 +115,10 @@ impl FitHome {
             replace(&limits, limits_of(fit).as_bytes(), Readers::Owner).map_err(HomeError::from)?;
         }
         let text = read_private(&limits).map_err(HomeError::from)?;
-        let policy = Policy::read(&String::from_utf8_lossy(&text))?;
+        let policy = Policy::read(&String::from_utf8_lossy(&text)).map_err(|error| {
+            let hint = "correct the line; max_epsilon and max_delta are the limits of all fits of this home together";
+            FitError::refused(error.code(), format!("{}: {error}", limits.display()), hint)
+        })?;
         Ok((Self { home, policy }, log))
     }
 
@@ -168,6 +190,23 @@ fn there(path: &Path) -> Result<bool, FitError> {
     is_there(path).map_err(|error: FileError| HomeError::from(error).into())
 }
 
+/// δ of all fits together has to stay under this number: one over the number of rows or persons, where these are protected, and 1.
+fn most_delta(fit: &PreparedFit) -> f64 {
+    let by_client = fit.parts.method.unit() == Unit::Client;
+    if by_client { 1.0 } else { (fit.rows.max(1) as f64).recip().min(1.0) }
+}
+
+/// A sum of budgets as a limit that people read: in three digits, rounded upwards, where it has many.
+fn limit(sum: f64) -> f64 {
+    if shortest(sum).len() <= 8 { sum } else { up_to(sum, 3).parse().unwrap_or(sum) }
+}
+
+/// The limit on δ of all fits: room for this one and, where that is under [`most_delta`], for all that a new home allows.
+fn delta_limit(sum: f64, fit: &PreparedFit) -> f64 {
+    let (limit, most) = (limit(sum), most_delta(fit));
+    if limit < most { limit } else { down(most.next_down()).parse::<f64>().unwrap_or(0.0).max(4.0 * fit.granted().1) }
+}
+
 /// The limits of a new home, in the language of a site's policy.
 fn limits_of(fit: &PreparedFit) -> String {
     let (epsilon, delta) = fit.granted();
@@ -183,8 +222,8 @@ fn limits_of(fit: &PreparedFit) -> String {
 schema = 2
 
 # The total budget of all fits, for the whole life of the table. A finished fit counts with what it charged, and fits count together
-# as less than the sum of their ε where their noise allows it. These numbers allow at least three fits like the first. Raise them as
-# far as you can justify to the people in the rows.
+# as less than the sum of their ε where their noise allows it. These numbers allow at least three fits like the first, if their δ
+# leave max_delta under 1 / rows. Raise them as far as you can justify to the people in the rows.
 max_epsilon = {:?}
 max_delta = {:?}
 
@@ -201,6 +240,7 @@ minimum_sites = 1
 require_secure_sum = false
 approval = "automatic"
 "#,
-        most.epsilon, most_delta
+        limit(most.epsilon),
+        delta_limit(most_delta, fit)
     )
 }

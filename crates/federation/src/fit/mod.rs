@@ -88,6 +88,8 @@ pub trait FitObserver {
     fn note(&self, _note: FitNote) {}
     /// A warning that is computed from the rows: for the owner's eyes alone, before anything is charged.
     fn warn(&self, _warning: &Warning) {}
+    /// Cells of one column that the schema does not allow, and what they count as: for the owner's eyes alone, too.
+    fn mapped(&self, _cells: &str) {}
     /// So many rounds of so many are made.
     fn round(&self, _round: u64, _of: u64) {}
     /// Whether to stop between two rounds.
@@ -125,7 +127,9 @@ fn fit_with(request: &FitRequest<'_>, observer: &dyn FitObserver, noise: NoiseOf
     if prepared.repeated.is_some() {
         observer.warn(&repeated_persons_unnumbered());
     }
+    prepared.mapped.iter().for_each(|cells| observer.mapped(cells));
     if FitHome::is_new(request.home)? {
+        FitHome::check_first(&prepared)?;
         check_room(request.out, None)?;
     }
     let (home, mut log) = FitHome::open(request.home, &prepared)?;

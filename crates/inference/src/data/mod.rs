@@ -6,6 +6,7 @@
 //! | lines of a CSV, gzipped or not | `Lines` | `line` |
 //! | one line to one encoded row | [`RowReading`] | `encode` |
 //! | a whole table | [`Encoded`], [`read`] | `table` |
+//! | what in a table its schema does not allow | [`TableExam`], [`examine`] | `examine` |
 //! | encoded rows, stored hybrid | [`Rows`], [`Row`] | `rows` |
 //! | what tells rows apart | [`RowKeys`], [`RecordId`] | `keys` |
 //! | which rows are held out | [`Split`] | `split` |
@@ -45,6 +46,7 @@
 mod draw;
 mod drawn_labels;
 mod encode;
+mod examine;
 mod federation;
 mod inputs;
 mod keys;
@@ -65,6 +67,7 @@ mod units;
 
 pub use drawn_labels::drawn_coefficients;
 pub use encode::RowReading;
+pub use examine::{ColumnExam, TableExam, examine};
 pub use federation::{Federation, Site, persons_at_one_site};
 pub use inputs::read_inputs;
 pub use keys::{PersonKey, RecordId, RowKeys};

@@ -239,8 +239,8 @@ impl Skew {
     /// Deals the rows: small clients first, from the front of each class's order; then large ones from what
     /// is left, in an order of its own.
     fn clients(&self, outcomes: &[f64], train: &[usize], seed: u64) -> Result<Vec<Dealt>, DataError> {
-        if let Some(row) = train.iter().find(|row| outcomes[**row] != 0.0 && outcomes[**row] != 1.0) {
-            let what = format!("a skewed partition needs two classes, found an outcome of {}", outcomes[*row]);
+        if train.iter().any(|row| outcomes[*row] != 0.0 && outcomes[*row] != 1.0) {
+            let what = "a skewed partition needs two classes, and the outcome has others".to_owned();
             let hint = "partition evenly or by a column; or give the outcome two levels in the schema";
             return Err(DataError::Partition { what, hint: hint.into() });
         }

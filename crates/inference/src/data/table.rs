@@ -84,8 +84,7 @@ pub fn read(
     let places = Places::of(&header, schema, keep, reading)?;
     let (mut encoder, mut rows) = Encoder::new(schema, bias, reading)?;
     let mut kept: Vec<Vec<String>> = vec![Vec::new(); keep.len()];
-    let mut records = Records { reading, seen: BTreeMap::new(), ids: Vec::new() };
-    let mut persons = PersonColumn { reading, seen: BTreeMap::new(), count: 0, keys: Vec::new() };
+    let (mut records, mut persons) = (Records::new(reading), PersonColumn::new(reading));
     let (mut slots, mut selection) = (Vec::new(), Selection::of(schema));
     while lines.advance()? {
         if reading == RowReading::Strict {
@@ -131,7 +130,7 @@ pub fn read(
 const MOST_SEEN: usize = 100;
 
 /// Which lines are rows, by the schema's `only`.
-struct Selection<'a> {
+pub(super) struct Selection<'a> {
     /// The level that a row must have.
     only: Option<&'a Only>,
     /// Whether any line had it.
@@ -142,12 +141,12 @@ struct Selection<'a> {
 
 impl<'a> Selection<'a> {
     /// The selection of this schema, before any line.
-    fn of(schema: &'a Schema) -> Self {
+    pub(super) fn of(schema: &'a Schema) -> Self {
         Self { only: schema.only(), taken: false, seen: BTreeSet::new() }
     }
 
     /// True if the line with this cell is a row.
-    fn takes(&mut self, cell: &str) -> bool {
+    pub(super) fn takes(&mut self, cell: &str) -> bool {
         let Some(only) = self.only else { return true };
         let takes = level(std::slice::from_ref(&only.level), cell).is_some();
         self.taken |= takes;
@@ -158,7 +157,7 @@ impl<'a> Selection<'a> {
     }
 
     /// Refuses a level that no line of a strict reading has, with the one that was meant.
-    fn check(&self) -> Result<(), DataError> {
+    pub(super) fn check(&self) -> Result<(), DataError> {
         let Some(Only { column, level }) = self.only.filter(|_| !self.taken && !self.seen.is_empty()) else {
             return Ok(());
         };
@@ -212,13 +211,13 @@ pub(super) fn names(lines: &mut Lines<'_>) -> Result<Vec<String>, DataError> {
 }
 
 /// Where in a line the cells of the schema stand.
-struct Places {
+pub(super) struct Places {
     /// Of each column of the schema; none of an ignored one.
-    columns: Vec<Option<usize>>,
-    outcome: usize,
-    record: Option<usize>,
-    person: Option<usize>,
-    only: Option<usize>,
+    pub(super) columns: Vec<Option<usize>>,
+    pub(super) outcome: usize,
+    pub(super) record: Option<usize>,
+    pub(super) person: Option<usize>,
+    pub(super) only: Option<usize>,
     /// Of the columns to keep as text.
     keep: Vec<usize>,
 }
@@ -229,7 +228,12 @@ impl Places {
     /// # Errors
     /// A column that is not in the file; in a strict reading one of the file that the schema does not name;
     /// and a record id among the columns to keep, because ids stay in their file.
-    fn of(header: &[String], schema: &Schema, keep: &[&str], reading: RowReading) -> Result<Self, DataError> {
+    pub(super) fn of(
+        header: &[String],
+        schema: &Schema,
+        keep: &[&str],
+        reading: RowReading,
+    ) -> Result<Self, DataError> {
         let find = |name: &str| header.iter().position(|other| other == name);
         let must = |name: &str| find(name).ok_or_else(|| lacking(name, header));
         let column = |column: &crate::data::schema::Column| match column.kind {
@@ -279,7 +283,7 @@ fn cut(text: &str) -> String {
 /// The ids of the records. In a strict reading no two rows have one id, and none has none.
 ///
 /// A lenient reading takes any cell: a row's part follows from its own cell in any case.
-struct Records {
+pub(super) struct Records {
     reading: RowReading,
     /// Where each id was seen first.
     seen: BTreeMap<String, u64>,
@@ -287,8 +291,13 @@ struct Records {
 }
 
 impl Records {
+    /// Before the first row.
+    pub(super) fn new(reading: RowReading) -> Self {
+        Self { reading, seen: BTreeMap::new(), ids: Vec::new() }
+    }
+
     /// Adds the id of one row.
-    fn push(&mut self, line: u64, column: &str, cell: &str) -> Result<(), DataError> {
+    pub(super) fn push(&mut self, line: u64, column: &str, cell: &str) -> Result<(), DataError> {
         if self.reading == RowReading::Strict {
             let refuse = |what: String| Err(DataError::Record { line, column: column.to_owned(), what });
             if is_missing(cell) {
@@ -307,7 +316,7 @@ impl Records {
 ///
 /// An id is its bytes, in whatever encoding: if ids that are no text were taken for missing ones, the rows of one person would
 /// count as those of many.
-struct PersonColumn {
+pub(super) struct PersonColumn {
     reading: RowReading,
     /// The slot of each id.
     seen: BTreeMap<String, u64>,
@@ -316,7 +325,13 @@ struct PersonColumn {
 }
 
 impl PersonColumn {
-    fn push(&mut self, line: u64, column: &str, cell: &[u8]) -> Result<(), DataError> {
+    /// Before the first row.
+    pub(super) fn new(reading: RowReading) -> Self {
+        Self { reading, seen: BTreeMap::new(), count: 0, keys: Vec::new() }
+    }
+
+    /// Adds the person of one row.
+    pub(super) fn push(&mut self, line: u64, column: &str, cell: &[u8]) -> Result<(), DataError> {
         let id = match std::str::from_utf8(cell) {
             Ok(text) if !is_missing(text) => text.to_owned(),
             Ok(_) if self.reading == RowReading::Strict => {
