@@ -128,6 +128,6 @@ fn what_a_family_is_not_for_is_refused_at_its_key() {
     let add_remove = changed("delta = 1e-4\n", "delta = 1e-4\nadjacency = \"add-remove\"\n");
     refused(&add_remove, "S008", "the number of rows, which is private");
     refused(&changed("bias = false", "bias = false, prior = { precision = 1.0 }"), "S011", "stated by alpha, beta");
-    let pvi = "[[method]]\nname = \"pvi\"\nalgorithm = \"pvi\"\nsolver = \"clear\"\nrounds = 1\nprivacy = \"none\"\n";
+    let pvi = "[[method]]\nname = \"pvi\"\nalgorithm = \"pvi\"\nsolver = \"clear\"\nrounds = 1\nprivacy = \"none\"\nlocal = { optimiser = \"natural\" }\n";
     refused(&Room::new("refused", &format!("{STUDY}{pvi}")), "S009", "algorithm = \"conjugate\"");
 }

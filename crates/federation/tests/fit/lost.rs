@@ -22,9 +22,12 @@ fn verified(home: &Path) -> Result<usize, LogError> {
     Log::view(FolderView::open(&home.join("ledger")).unwrap())?.check_snapshots()
 }
 
+/// What happens to a home.
+type Loss = fn(&Path);
+
 #[test]
 fn a_home_whose_ledger_is_gone_or_empty_is_refused() {
-    let losses: [(&str, fn(&Path)); 4] = [
+    let losses: [(&str, Loss); 4] = [
         ("gone", |home| fs::remove_file(log_of(home)).unwrap()),
         ("empty", |home| fs::write(log_of(home), "").unwrap()),
         ("folder", |home| fs::remove_dir_all(home.join("ledger")).unwrap()),
