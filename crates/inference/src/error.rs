@@ -65,15 +65,15 @@ pub enum DataError {
         /// Of so many cells that were looked at.
         of: u64,
         /// The lines of the first ones, counted from one.
-        lines: Vec<u64>,
+        lines: Box<[u64]>,
         /// What was found in the first; none where cells are not shown.
-        found: Option<String>,
+        found: Option<Box<str>>,
         /// What the schema allows.
-        expected: String,
+        expected: Box<str>,
         /// What to do.
-        hint: String,
+        hint: Box<str>,
         /// What else is wrong with the same table.
-        further: Vec<DataError>,
+        further: Box<[DataError]>,
     },
     /// A file that is no table.
     #[error("{}{what}", line.map_or_else(String::new, |line| format!("line {line}: ")))]
@@ -148,8 +148,10 @@ impl DataError {
 
     /// The error, and what else is wrong in the same place: everything about a schema is told at once.
     pub fn all(&self) -> impl Iterator<Item = &Self> {
-        let (Self::Schema { further, .. } | Self::Cells { further, .. }) = self else {
-            return std::iter::once(self).chain(&[]);
+        let further: &[Self] = match self {
+            Self::Schema { further, .. } => further,
+            Self::Cells { further, .. } => further,
+            _ => &[],
         };
         std::iter::once(self).chain(further)
     }
@@ -163,15 +165,15 @@ impl DataError {
                 column,
                 count: 1,
                 of: 1,
-                lines: vec![line],
+                lines: [line].into(),
                 found: None,
-                expected,
-                hint: hint.to_owned(),
-                further: Vec::new(),
+                expected: expected.into(),
+                hint: hint.into(),
+                further: Box::default(),
             },
             Self::Cells { column, count, of, lines, expected, further, .. } => {
-                let further = further.into_iter().map(Self::without_cells).collect();
-                Self::Cells { column, count, of, lines, found: None, expected, hint: hint.to_owned(), further }
+                let further = Vec::from(further).into_iter().map(Self::without_cells).collect();
+                Self::Cells { column, count, of, lines, found: None, expected, hint: hint.into(), further }
             }
             Self::Partition { what, .. } => {
                 Self::Partition { what, hint: "compare [partition] with the table".to_owned() }
@@ -189,9 +191,9 @@ impl DataError {
             Self::Schema { hint, .. }
             | Self::Column { hint, .. }
             | Self::Cell { hint, .. }
-            | Self::Cells { hint, .. }
             | Self::Split { hint, .. }
             | Self::Partition { hint, .. } => hint,
+            Self::Cells { hint, .. } => hint,
             Self::Table { .. } => {
                 "expected comma-separated text in UTF-8 with a header, and one line as long as it for every row; gzipped or not"
             }
