@@ -3,7 +3,7 @@
 use super::{Account, Disk, Log, LogEntry, LogError, RunId};
 use privacy::noise::Digest;
 use privacy::{Grant, LifetimeCap, Portfolio, PortfolioAccount, PromisePair, RunUse};
-use study::digits::up;
+use study::digits::{shortest, up};
 
 /// A run that a site is about to take part in.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,12 +52,12 @@ impl<D: Disk> Log<D> {
 
 /// A cap in words.
 fn words_of(cap: &LifetimeCap) -> String {
-    format!("ε = {} at δ = {}", up(cap.epsilon.get()), up(cap.delta.get()))
+    format!("ε = {} at δ = {}", shortest(cap.epsilon.get()), shortest(cap.delta.get()))
 }
 
 /// What an account counts as, in words.
 pub(crate) fn counted(account: &PortfolioAccount) -> String {
-    let delta = up(account.portfolio().cap().delta.get());
+    let delta = shortest(account.portfolio().cap().delta.get());
     match account.counts_as() {
         Some(gauge) => format!("ε = {} at δ = {delta} (by {})", up(gauge.epsilon), gauge.member),
         None => format!("more than any ε at δ = {delta}"),

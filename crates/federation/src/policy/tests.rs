@@ -214,7 +214,8 @@ fn a_run_of_an_older_ledger_is_counted_and_not_refused_again() {
 
 #[test]
 fn delta_of_a_cap_has_to_be_four_times_that_of_a_study() {
-    let (key, found) = refused(&policy(&[("max_delta = 1e-4", "max_delta = 9e-7")]), Aggregator::None, &none());
+    let as_one = [("max_epsilon = 6.0", "max_epsilon = 1.0"), ("max_delta = 1e-4", "max_delta = 1e-5")];
+    let (key, found) = refused(&policy(&as_one), Aggregator::None, &none());
     assert!(key == "max_delta" && found.contains("δ = 1e-5"), "{found}");
 }
 
