@@ -1,9 +1,12 @@
 //! What a run leaves behind, in the stable shape of `results.json`.
 
+mod coefficient;
 mod own;
 
+pub use coefficient::{Coefficient, NORMAL_95};
 pub use own::{OwnPromise, SeveralSites, several_sites};
 
+use crate::Intervals;
 use crate::comparison::Comparison;
 use crate::effects::Effects;
 use crate::fit::Fit;
@@ -11,7 +14,6 @@ use crate::last_rounds::OneParameter;
 use crate::recovery::RecoveryResult;
 use crate::score::{PredictiveChecks, Scores};
 use crate::warning::Warning;
-use crate::{Intervals, Quantiles};
 use privacy::Unit;
 use serde::{Deserialize, Serialize};
 
@@ -463,43 +465,6 @@ pub struct CurvePoint {
     #[serde(default)]
     pub variance_error: Option<f64>,
 }
-
-/// One parameter of the posterior.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Coefficient {
-    /// Name of the input.
-    pub name: String,
-    /// Posterior mean.
-    pub mean: f64,
-    /// Posterior deviation.
-    pub deviation: f64,
-    /// Quantiles, where they are known to many digits and the posterior is no Gaussian.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub quantiles: Option<Quantiles>,
-}
-
-impl Coefficient {
-    /// The parameters of a posterior by their names; quantiles where it is no Gaussian.
-    pub fn named(names: &[String], mean: &[f64], deviations: &[f64], quantiles: Option<&[Quantiles]>) -> Vec<Self> {
-        let each = names.iter().zip(mean).zip(deviations).enumerate();
-        let one = |(place, ((name, &mean), &deviation)): (usize, ((&String, &f64), &f64))| Self {
-            name: name.clone(),
-            mean,
-            deviation,
-            quantiles: quantiles.and_then(|all| all.get(place)).copied(),
-        };
-        each.map(one).collect()
-    }
-
-    /// The ends of the 95 % interval.
-    pub fn ends(&self) -> (f64, f64) {
-        let reach = NORMAL_95 * self.deviation;
-        self.quantiles.map_or((self.mean - reach, self.mean + reach), |quantiles| quantiles.ends())
-    }
-}
-
-/// Two-sided 95 % quantile of the normal law.
-pub const NORMAL_95: f64 = 1.959_963_984_540_054;
 
 /// Held-out rows whose predicted probability fell into one bin.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -90,7 +90,7 @@ fn rows(preview: &RunPreview) -> TableRows {
     rows.push(("stays", "the rows, the key and the ledger with its totals".to_owned()));
     let promise = match preview.promise {
         Some((epsilon, delta)) => {
-            format!("ε = {} at δ = {} for the whole run, {}", up(epsilon), up(delta), preview.pair)
+            format!("ε = {} at δ = {} for the whole run, {}", shortest(epsilon), shortest(delta), preview.pair)
         }
         None => "none".to_owned(),
     };
@@ -102,7 +102,7 @@ fn rows(preview: &RunPreview) -> TableRows {
 fn budget(preview: &PolicyPreview) -> TableRows {
     let counts =
         preview.counts_as.map_or_else(|| "more than any ε".to_owned(), |epsilon| format!("ε = {}", up(epsilon)));
-    let (most, delta) = (up(preview.max_epsilon), up(preview.max_delta));
+    let (most, delta) = (shortest(preview.max_epsilon), shortest(preview.max_delta));
     let mut rows: TableRows =
         vec![("budget", format!("all runs together would count as {counts} of {most} at δ = {delta}"))];
     rows.push(("policy", preview.refusal.as_ref().map_or_else(|| "allows the run".to_owned(), ToString::to_string)));
