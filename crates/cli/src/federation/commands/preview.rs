@@ -14,7 +14,7 @@ use federation::studies::Studies;
 use privacy::Unit;
 use serde_json::{Value, json};
 use std::path::Path;
-use study::digits::{hexadecimal, up};
+use study::digits::{hexadecimal, shortest, up};
 
 /// The answer, as text or as one object.
 pub(crate) fn run(digits: &str, folder: &Path, policy: Option<&Path>, json: bool) -> Result<String, Failure> {
