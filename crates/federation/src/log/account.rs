@@ -108,7 +108,7 @@ impl Account {
     }
 
     /// ε and δ that were granted in all runs together, by simple composition. They bound something only where all runs have one
-    /// [`Account::pair`].
+    /// [`Account::first_pair`].
     pub fn granted(&self) -> GrantTotals {
         self.runs.iter().fold(GrantTotals::NOTHING, |granted, run| granted.and(run.epsilon, run.delta))
     }
