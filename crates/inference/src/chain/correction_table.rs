@@ -1,4 +1,8 @@
 //! The correction distributions, printed by `examples/fit_correction.rs`.
+//!
+//! Each table is a symmetric mixture for one variance C of the Gaussian part of Barker's test: a
+//! component stands for both of its mirror images, and weights of a table add up to one.
+//! [`Correction`](super::Correction) states how far each is from the logistic distribution.
 
 use super::Component;
 
