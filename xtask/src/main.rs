@@ -6,6 +6,7 @@ mod bench_federation;
 mod bench_inference;
 mod bench_secure_sum;
 mod documents;
+mod python;
 mod reference;
 mod shown;
 mod tidy;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["test"] => test(),
+        ["test", "--python"] => python::test(&root()),
         ["tidy"] => tidy::check(&root()),
         ["shown"] => build_release().and_then(|()| shown::run(&root(), shown::Build::Release)),
         ["shown", "--debug"] => {
@@ -41,7 +43,7 @@ fn main() -> ExitCode {
         }
         ["bench", ..] => Err(bench::HELP.into()),
         _ => Err(
-            "usage: cargo xtask test | tidy | shown [--debug] | reference | bench accounting | inference | secure-sum | chain | \
+            "usage: cargo xtask test [--python] | tidy | shown [--debug] | reference | bench accounting | inference | secure-sum | chain | \
              federation"
                 .into(),
         ),
@@ -62,7 +64,8 @@ fn main() -> ExitCode {
 /// takes long: `cargo xtask shown` runs them with the release. Examples are looked at by the lints and not built.
 fn test() -> Result<(), String> {
     const WORKSPACE: [&str; 4] = ["--workspace", "--locked", "--features", "rehearsal"];
-    const PROGRAMS: [&str; 3] = ["--lib", "--bins", "--tests"];
+    // Not `--lib`: it would take the extension module of Python for a library that has tests.
+    const PROGRAMS: [&str; 2] = ["--bins", "--tests"];
     cargo(&["fmt", "--all", "--check"])?;
     tidy::check(&root())?;
     cargo(&[&["clippy", "--all-targets"], &WORKSPACE[..], &["--", "-D", "warnings"]].concat())?;

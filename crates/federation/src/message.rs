@@ -4,10 +4,10 @@ use crate::identity::Signature;
 use crate::log::Position;
 use privacy::GridVector;
 use privacy::noise::Digest;
+use privacy::secure_sum::Renunciation;
 use serde::{Deserialize, Serialize};
 
-/// Most attempts at one round. Each may cost a charge, so after the third a server ends the run and names who failed; a site
-/// trusts nobody with that and refuses a fourth charge of one round.
+/// Most attempts at one round: after the third that failed a server ends the run and names who failed.
 pub const MOST_ATTEMPTS: u64 = 3;
 
 /// One attempt at the answer of one round, within a run.
@@ -43,11 +43,16 @@ pub enum DeclineReason {
     Lapsed,
     /// Its own log is behind what the server has countersigned, or the server behaves wrongly: it has stopped.
     Stopped,
+    /// It has charged this round of a sum for another question.
+    OtherQuestion,
+    /// It has charged a later round of sums: the server asks for one of before.
+    Behind,
 }
 
 impl DeclineReason {
     /// All, in the order of their numbers on the wire, from 1.
-    pub const ALL: [Self; 4] = [Self::Spent, Self::Refused, Self::Lapsed, Self::Stopped];
+    pub const ALL: [Self; 6] =
+        [Self::Spent, Self::Refused, Self::Lapsed, Self::Stopped, Self::OtherQuestion, Self::Behind];
 }
 
 /// Why the server refuses a message: one of a fixed list.
@@ -297,11 +302,6 @@ pub struct SealedMessage {
 pub enum NodeState {
     /// It has published its part, or found that it had.
     Published,
-    /// The attempt is over for it, and opens nothing.
-    Failed,
-}
-
-impl NodeState {
-    /// All, in the order of their numbers on the wire, from 1.
-    pub const ALL: [Self; 2] = [Self::Published, Self::Failed];
+    /// It will not publish in this attempt, and has that on its own record: the attempt opens nothing.
+    Renounced(Renunciation),
 }

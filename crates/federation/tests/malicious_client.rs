@@ -10,6 +10,7 @@ use federation::message::{
 use federation::server::{Call, CallOutcome, CallerIdentity};
 use federation::store::ServerStore as _;
 use federation::wire::{self, Sender, UnverifiedContent, WireError, proto};
+use privacy::secure_sum::Renunciation;
 use privacy::{Grid, GridVector};
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
@@ -212,7 +213,7 @@ fn nobody_speaks_in_anothers_name() {
 fn nobody_says_what_is_not_its_to_say() {
     let (mut front, good) = front();
     let (question, position) = (good.question, good.position);
-    let standing = Request::Standing { at: FIRST, state: NodeState::Failed };
+    let standing = Request::Standing { at: FIRST, state: NodeState::Renounced(Renunciation::Lost) };
     let contributed = Request::Contributed { at: FIRST, question, position };
     let renew = Request::Renew { request: vec![1, 2, 3] };
     let decline = Request::Decline { at: FIRST, reason: DeclineReason::Spent };

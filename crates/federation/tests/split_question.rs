@@ -68,7 +68,7 @@ impl Relay {
             match request {
                 Request::Letters(letters) => self.queue.extend(letters),
                 Request::Contributed { .. } => self.contributed += 1,
-                Request::Standing { state: NodeState::Failed, .. } => self.failed += 1,
+                Request::Standing { state: NodeState::Renounced(_), .. } => self.failed += 1,
                 _ => {}
             }
         }

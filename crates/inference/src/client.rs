@@ -188,6 +188,10 @@ impl ChargeAndGate for Simulated<'_> {
         ledger.charge(event, self.journal)
     }
 
+    fn reopen(&mut self, ledger: &mut Ledger, event: &Event) -> Result<ChargeReceipt<InMemory>, PrivacyError> {
+        ledger.reopen_last(event, self.journal)
+    }
+
     fn gate(
         &mut self,
         terms: &Terms,

@@ -23,6 +23,9 @@ pub trait ChargeAndGate {
     /// Charges the event: it is kept, as well as this desk keeps anything, before the receipt is given.
     fn charge(&mut self, ledger: &mut Ledger, event: &Event) -> Result<ChargeReceipt<Self::Kept>, PrivacyError>;
 
+    /// Opens the last charge of an earlier life of the ledger again ([`Ledger::reopen_last`]).
+    fn reopen(&mut self, ledger: &mut Ledger, event: &Event) -> Result<ChargeReceipt<Self::Kept>, PrivacyError>;
+
     /// The gate for one answer.
     fn gate(
         &mut self,
@@ -100,14 +103,51 @@ impl Member {
         desk: &mut D,
     ) -> Result<Outgoing, RunError> {
         let terms = self.terms_for(protocol, query)?.clone();
-        let seat = ClientView { index: self.index, shard, terms: &terms };
+        self.answer_on(&terms, protocol, query, shard, summing, |ledger| {
+            let receipt = desk.charge(ledger, &terms.event)?;
+            desk.gate(&terms, receipt, context)
+        })
+    }
+
+    /// Makes the answer anew under the last charge, of which nothing was released: its process went down. A draft of that answer is
+    /// none any more; who calls this has not loaded it.
+    ///
+    /// # Errors
+    /// As [`Member::answer`], and where the charge may not be answered under again. Nothing is charged.
+    pub fn answer_again<D: ChargeAndGate>(
+        &mut self,
+        protocol: &dyn Protocol,
+        query: &[u8],
+        shard: &Shard,
+        summing: Summing,
+        context: &NoiseContext,
+        desk: &mut D,
+    ) -> Result<Outgoing, RunError> {
+        let before = (self.ledger.events().len() as u64).saturating_sub(1);
+        let terms = self.terms_at(protocol, query, before)?.clone();
+        self.answer_on(&terms, protocol, query, shard, summing, |ledger| {
+            let receipt = desk.reopen(ledger, &terms.event)?;
+            desk.gate(&terms, receipt, context)
+        })
+    }
+
+    /// Checks, and answers from memory, or through the gate that is opened for it.
+    fn answer_on(
+        &mut self,
+        terms: &Terms,
+        protocol: &dyn Protocol,
+        query: &[u8],
+        shard: &Shard,
+        summing: Summing,
+        open: impl FnOnce(&mut Ledger) -> Result<Box<dyn Gate>, PrivacyError>,
+    ) -> Result<Outgoing, RunError> {
+        let seat = ClientView { index: self.index, shard, terms };
         protocol.check(query, self.remembered(), &seat)?;
         let (outgoing, draft) = match protocol.answer_from_memory(query, self.remembered(), &seat)? {
             Some(answer) => answer,
             None => {
                 check_gate(&seat, summing)?;
-                let receipt = desk.charge(&mut self.ledger, &terms.event)?;
-                let mut gate = desk.gate(&terms, receipt, context)?;
+                let mut gate = open(&mut self.ledger)?;
                 protocol.answer(query, self.remembered(), &seat, gate.as_mut())?
             }
         };
@@ -146,13 +186,18 @@ impl Member {
 
     /// What the answer to a question is charged as: the question says it, or the ledger by the answers that there were.
     pub fn terms_for(&self, protocol: &dyn Protocol, query: &[u8]) -> Result<&Terms, RunError> {
+        self.terms_at(protocol, query, self.ledger.events().len() as u64)
+    }
+
+    /// The same after so many charges.
+    fn terms_at(&self, protocol: &dyn Protocol, query: &[u8], charges: u64) -> Result<&Terms, RunError> {
         if self.openings.is_empty() {
             return Ok(&self.terms);
         }
         Ok(match protocol.stage(query)? {
             Some(Stage::Opening(k)) => self.openings.get(usize::from(k)).map_or(&self.terms, |opening| &opening.terms),
             Some(Stage::Main) => &self.terms,
-            None => self.terms_after(self.ledger.events().len() as u64),
+            None => self.terms_after(charges),
         })
     }
 

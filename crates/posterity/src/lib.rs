@@ -51,6 +51,6 @@ pub use privacy::{
 };
 pub use study::{
     Check, Fault, Folders, Forecast, Loaded, Made, Piece, Posterior, Predicted, Predictions, Results, RunObserver,
-    Sampled, Skeleton, SkeletonRequest, Study, StudyError, StudyKind, account, codes, curves, datasets, draws,
+    Sampled, Skeleton, SkeletonRequest, Study, StudyError, StudyKind, account, codes, curves, datasets, digits, draws,
     histogram, init, read_results,
 };

@@ -5,6 +5,7 @@
 //! receipts of a [`Durable`] journal only.
 
 use crate::ledger::LedgerRecord;
+use crate::noise::Digest;
 
 /// How well a journal keeps what it was given. [`InMemory`] and [`Durable`] are the two kinds.
 pub trait Durability: sealed::Sealed {}
@@ -39,6 +40,16 @@ pub trait Journal {
     /// A record that does not follow the last one, by sequence and digest, must be refused: it comes from a second ledger
     /// that was opened or replayed on the same journal, and would spend the same budget twice.
     fn append(&mut self, record: &LedgerRecord) -> Result<(), String>;
+
+    /// Notes that the charge of the record with this digest, its last one, opens another gate; or says why it must not.
+    ///
+    /// A journal allows it only if it knows that nothing of the charge was released but what the promise for it covers: at a local
+    /// gate, that no answer was ever kept to be sent; in a secure sum, that the answer is for the same question and the same sum.
+    /// What it notes is as durable as a record. A journal that keeps no such knowledge refuses, as this default does.
+    fn reopen(&mut self, last: &Digest) -> Result<(), String> {
+        let _unknown = last;
+        Err("this journal does not know what was released under its last charge".into())
+    }
 }
 
 /// A journal in memory, for simulations and tests.

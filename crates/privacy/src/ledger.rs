@@ -3,7 +3,7 @@
 //! A charge takes three steps, and each has a type. [`Ledger::prepare`] checks the event against the grant and spends
 //! nothing; [`PendingCharge::append`] writes the record; the [`ChargeReceipt`] that comes back opens one gate for as many
 //! releases as the event has steps. If the journal fails in between, the ledger closes: it can be rebuilt from what the
-//! journal holds, and at most one charge was burnt.
+//! journal holds, and the last charge can be answered under again if nothing was released for it ([`Ledger::reopen_last`]).
 //!
 //! Records form a hash chain. [`Ledger::replay`] checks the chain and every charge again, so that an auditor needs nothing but
 //! the records.
@@ -72,6 +72,8 @@ pub struct Ledger {
     head: Digest,
     length: u64,
     closed: bool,
+    /// The last record is a charge of an earlier life of this ledger, which has opened no gate in this one.
+    reopenable: bool,
 }
 
 impl Ledger {
@@ -112,7 +114,7 @@ impl Ledger {
         let entry = LedgerEntry::Opened(spending.grant().clone());
         let record = LedgerRecord { sequence: 0, previous: Digest::default(), entry };
         journal.append(&record).map_err(|why| PrivacyError::Journal { why })?;
-        Ok(Self { spending, head: record.digest(), length: 1, closed: false })
+        Ok(Self { spending, head: record.digest(), length: 1, closed: false, reopenable: false })
     }
 
     /// Rebuilds the ledger from its records, checking the chain and every charge again.
@@ -131,12 +133,14 @@ impl Ledger {
             match (&mut ledger, &record.entry) {
                 (None, LedgerEntry::Opened(grant)) => {
                     let spending = GrantSpending::new(grant.clone())?;
-                    ledger = Some(Self { spending, head: record.digest(), length: 1, closed: false });
+                    let head = record.digest();
+                    ledger = Some(Self { spending, head, length: 1, closed: false, reopenable: false });
                 }
                 (Some(ledger), LedgerEntry::Charged(event)) => {
                     ledger.spending.check(event)?.spend();
                     ledger.head = record.digest();
                     ledger.length += 1;
+                    ledger.reopenable = true;
                 }
                 _ => return Err(broken(position, "is out of place")),
             }
@@ -173,6 +177,32 @@ impl Ledger {
         journal: &mut J,
     ) -> Result<ChargeReceipt<J::Kept>, PrivacyError> {
         self.prepare(event)?.append(journal)
+    }
+
+    /// Opens the last charge of a replayed ledger again: its process went down before it had released anything for it, so that the
+    /// answer is made under the same charge and with fresh noise. Once a life of the ledger, and only if the journal knows that
+    /// it may be done ([`Journal::reopen`]).
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::OffPlan`] if the last charge is of another event. [`PrivacyError::Journal`] if there is no charge of an
+    /// earlier life, or the journal refuses; after the latter the ledger is closed until it is replayed.
+    pub fn reopen_last<J: Journal>(
+        &mut self,
+        event: &Event,
+        journal: &mut J,
+    ) -> Result<ChargeReceipt<J::Kept>, PrivacyError> {
+        if self.closed || !self.reopenable {
+            return Err(PrivacyError::Journal { why: "there is no charge that could be answered under again".into() });
+        }
+        let last = self.events().last().ok_or(PrivacyError::Journal { why: "nothing was charged".into() })?;
+        if last != event {
+            return Err(PrivacyError::OffPlan { event: event.to_string(), expected: last.to_string() });
+        }
+        (self.closed, self.reopenable) = (true, false);
+        journal.reopen(&self.head).map_err(|why| PrivacyError::Journal { why })?;
+        self.closed = false;
+        Ok(ChargeReceipt { event: event.clone(), left: event.steps().get(), kept: PhantomData })
     }
 
     /// Digest of the last record. Two ledgers with the same head have the same history.
@@ -225,7 +255,7 @@ impl PendingCharge<'_> {
         self.ledger.spending.check(&self.event)?.spend();
         self.ledger.head = self.record.digest();
         self.ledger.length += 1;
-        self.ledger.closed = false;
+        (self.ledger.closed, self.ledger.reopenable) = (false, false);
         let left = self.event.steps().get();
         Ok(ChargeReceipt { event: self.event, left, kept: PhantomData })
     }

@@ -1,8 +1,8 @@
 //! The ledger: refuses before it would exceed, says what fits, survives a restart, and notices tampering.
 
 use privacy::{
-    Adjacency, Delta, Durable, Epsilon, Event, Filter, Grant, Journal, Ledger, LedgerEntry, LedgerRecord, Mechanism,
-    MemoryJournal, NoiseMultiplier, Order, PrivacyError, Sampling, ShareDeviation, Steps, Unit,
+    Adjacency, Delta, Durable, Epsilon, Event, Filter, Grant, InMemory, Journal, Ledger, LedgerEntry, LedgerRecord,
+    Mechanism, MemoryJournal, NoiseMultiplier, Order, PrivacyError, Sampling, ShareDeviation, Steps, Unit,
 };
 
 fn event(z: f64, steps: u64) -> Event {
@@ -169,6 +169,53 @@ fn a_journal_that_fails_closes_the_ledger() {
     assert_eq!(journal.records().len(), 1);
     let mut replayed = Ledger::replay(journal.records()).unwrap();
     assert!(replayed.charge(&event(40.0, 1), &mut journal).is_ok());
+}
+
+/// A journal that says what was released under its last charge.
+struct ReleaseJournal {
+    journal: MemoryJournal,
+    released: bool,
+    reopened: Vec<[u8; 32]>,
+}
+
+impl Journal for ReleaseJournal {
+    type Kept = InMemory;
+    fn append(&mut self, record: &LedgerRecord) -> Result<(), String> {
+        self.journal.append(record)
+    }
+    fn reopen(&mut self, last: &[u8; 32]) -> Result<(), String> {
+        if self.released {
+            return Err("its answer was sent".into());
+        }
+        self.reopened.push(*last);
+        Ok(())
+    }
+}
+
+#[test]
+fn the_last_charge_is_reopened_once_a_life_and_only_if_the_journal_allows_it() {
+    let (one, other) = (event(40.0, 1), event(41.0, 1));
+    let mut journal = ReleaseJournal { journal: MemoryJournal::default(), released: false, reopened: Vec::new() };
+    let mut ledger = Ledger::open(grant(Filter::Zcdp), &mut journal).unwrap();
+    assert_eq!(ledger.reopen_last(&one, &mut journal).unwrap_err().code(), "P008", "nothing was charged");
+    ledger.charge(&one, &mut journal).unwrap();
+    assert_eq!(ledger.reopen_last(&one, &mut journal).unwrap_err().code(), "P008", "its receipt is in this process");
+    let records = journal.journal.records().to_vec();
+    let replay = || Ledger::replay(&records).unwrap();
+    let mut again = replay();
+    let (head, events) = (again.head(), again.events().len());
+    assert_eq!(again.reopen_last(&other, &mut journal).unwrap_err().code(), "P007", "another event");
+    assert_eq!(again.reopen_last(&one, &mut journal).unwrap().event(), &one);
+    assert_eq!((again.head(), again.events().len(), journal.reopened.clone()), (head, events, vec![head]), "no charge");
+    assert_eq!(again.reopen_last(&one, &mut journal).unwrap_err().code(), "P008", "once a life");
+    let mut charged = replay();
+    charged.charge(&one, &mut journal).unwrap();
+    assert!(charged.reopen_last(&one, &mut journal).is_err(), "after a charge of this life");
+    journal.released = true;
+    let mut late = replay();
+    assert_eq!(late.reopen_last(&one, &mut journal).unwrap_err().code(), "P008");
+    assert!(late.charge(&one, &mut journal).is_err(), "what the journal refuses closes the ledger");
+    assert!(replay().reopen_last(&one, &mut MemoryJournal::default()).is_err(), "a journal that knows nothing");
 }
 
 #[test]

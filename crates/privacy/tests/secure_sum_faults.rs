@@ -1,9 +1,9 @@
 //! The secure sum driven by hand: letters doubled, overtaken and lost, clients that drop out, nodes that go down or lie.
 
-use crate::sums::{SumRehearsal, assembly, contribution, contributor, letters, session, sum_context};
-use privacy::noise::Seeded;
+use crate::sums::{SumRehearsal, add_up, assembly, contribution, contributor, letters, session, sum_context};
+use privacy::noise::{NoiseContext, Seeded};
 use privacy::secure_sum::{
-    Body, ClientSet, Contributor, Message, Node, NodeProgress, NodeRecord, SumEffect, SumError, SumParty,
+    Body, ClientSet, Contributor, Message, Node, NodeProgress, NodeRecord, Renunciation, SumEffect, SumError, SumParty,
 };
 use privacy::{Assembly, Cohort, PrivacyError, SumNoise};
 
@@ -131,17 +131,100 @@ fn a_node_that_is_down_is_named_by_everyone_who_waits_for_it() {
     assert_eq!(table.nodes[2].missing(), Some(SumError::Gathering));
 }
 
+/// Its vector is with one node and a seed is missing at another: nobody else has to do without a sum.
 #[test]
-fn a_node_that_hides_a_seed_ends_the_attempt_by_name() {
+fn a_client_whose_seed_a_node_does_not_hold_is_left_out_of_the_sum_and_nobody_else() {
+    let mut table = SumRehearsal::new(&terms(), 1, 0);
+    table.contribute(&[0, 1, 2, 3]);
+    // Client 4 sends a seed to node 0 alone, and its vector to node 1 all the same, as a client of its own making can.
+    let seeds = letters(table.clients[4].unconfirmed());
+    table.deliver(seeds, |to, _| to == SumParty::Node(2));
+    let held = table.message(Body::SeedHeld { client: 4, node: 2 });
+    let vector = letters(table.tell(SumParty::Client(4), held).unwrap());
+    assert!(matches!(&vector[..], [(SumParty::Node(1), Message { body: Body::Vector { .. }, .. })]));
+    table.deliver(vector, nothing_lost);
+    assert!(table.clients[4].is_done(), "its vector is held");
+    table.close(nothing_lost);
+    assert_eq!((table.opened.clone(), table.errors.clone()), (vec![table.plain(&[0, 1, 2, 3])], vec![]));
+}
+
+#[test]
+fn a_node_that_hides_a_seed_leaves_its_client_out_and_one_that_hides_it_from_some_is_found_out() {
+    for found_out in [false, true] {
+        let mut table = SumRehearsal::new(&terms(), 1, 0);
+        table.contribute(&[0, 1, 2, 3, 4]);
+        let mut fewer = ClientSet::none(5);
+        [0, 1, 2, 3].into_iter().for_each(|client| assert!(fewer.insert(client)));
+        let lie = table.message(Body::Holdings { node: 2, held: fewer });
+        let told = [0, 1].map(|node| (SumParty::Node(node), lie.clone()));
+        table.deliver(told[usize::from(found_out)..].to_vec(), nothing_lost);
+        // What node 2 says by itself does not come through where it has lied.
+        table.close(|_, message| matches!(&message.body, Body::Holdings { node: 2, .. }) && !found_out);
+        let disagreement = |error: &SumError| matches!(error, SumError::Disagreement { .. });
+        assert!(table.errors.iter().any(disagreement) && table.opened.is_empty(), "{:?}", table.errors);
+    }
+}
+
+/// Without a record, a node that has said that it will not publish would take up what it had prepared.
+#[test]
+fn a_renounced_attempt_stays_so_over_restarts_and_the_next_one_opens() {
     let mut table = SumRehearsal::new(&terms(), 1, 0);
     table.contribute(&[0, 1, 2, 3, 4]);
-    let mut fewer = ClientSet::none(5);
-    [0, 1, 2, 3].into_iter().for_each(|client| assert!(fewer.insert(client)));
-    let lie = table.message(Body::Holdings { node: 2, held: fewer });
-    table.deliver(vec![(SumParty::Node(0), lie.clone()), (SumParty::Node(1), lie)], nothing_lost);
-    table.close(nothing_lost);
-    assert!(table.errors.contains(&SumError::Incomplete { client: 4, node: 2 }), "{:?}", table.errors);
-    assert!(table.opened.is_empty());
+    table.close(|_, message| matches!(message.body, Body::Confirmation { .. }));
+    assert!(matches!(table.kept[1], Some(NodeRecord { progress: NodeProgress::Prepared(_), .. })));
+    assert_eq!(table.nodes[1].renounced(), None, "it may still publish");
+    let lie = table.message(Body::Confirmation { node: 2, digest: [9; 32] });
+    let error = table.tell(SumParty::Node(1), lie).unwrap_err();
+    assert_eq!(error, SumError::Disagreement { node: 1, other: 2 });
+    let Some(SumEffect::Persist(renounced)) = table.nodes[1].renounced() else { panic!("it renounces") };
+    let why = Renunciation::Disagreement { with: 2 };
+    assert_eq!(renounced.progress, NodeProgress::Renounced(why));
+    let prepared = table.kept[1].clone();
+    renounced.clone().replace(&mut table.kept[1]).unwrap();
+    let refused = PrivacyError::Sum(SumError::Renounced { node: 1, round: 1, attempt: 0, why });
+    assert_eq!(table.restart(1).unwrap_err(), refused);
+    assert!(prepared.clone().unwrap().replace(&mut table.kept[1]).is_err(), "nor is an older record kept");
+    // The mutant that keeps no such record takes the attempt up again.
+    table.kept[1] = prepared;
+    assert!(table.restart(1).is_ok());
+    // A later attempt is another matter, of the same question alone.
+    let start = |query: [u8; 32]| {
+        let context = NoiseContext { query, ..sum_context(1, 1) };
+        Node::start(&terms(), &session(&terms(), 1, 1), 1, Some(&renounced), &mut Seeded::new(5), &context).map(drop)
+    };
+    assert!(start([0; 32]).is_ok());
+    assert_eq!(start([1; 32]).unwrap_err(), PrivacyError::Sum(SumError::OtherQuestion { node: 1, round: 1 }));
+}
+
+/// One contribution, split with fresh seeds in each attempt: all of them open the same sum of clients, with other noise of nodes.
+#[test]
+fn a_contribution_is_split_again_in_every_attempt_and_is_the_same_one() {
+    for noise in [SumNoise::Nodes, SumNoise::Clients] {
+        let terms = assembly(Cohort::new(5, 1, 1).unwrap(), 3, noise, 4);
+        let (mut sums, mut sent): (Vec<Vec<i64>>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
+        let mut clients = SumRehearsal::new(&terms, 1, 0).clients;
+        for attempt in 0..3 {
+            let mut table = SumRehearsal::new(&terms, 1, attempt);
+            for (client, one) in (0..).zip(&mut clients).filter(|_| attempt > 0) {
+                let context = sum_context(1, attempt);
+                one.again(&table.session, &mut Seeded::new(7 + client), &context).unwrap();
+            }
+            table.clients = clients;
+            for client in 0..5 {
+                let seeds = letters(table.clients[client].unconfirmed());
+                sent.extend(seeds.iter().map(|(_, message)| postcard::to_allocvec(&message.body).unwrap()));
+            }
+            table.contribute(&[0, 1, 2, 3, 4]);
+            table.close(nothing_lost);
+            let noise = add_up(std::iter::once(&table.plain(&[])), 4);
+            let clean = table.opened[0].iter().zip(&noise).map(|(total, noise)| total.wrapping_sub(*noise)).collect();
+            sums.push(clean);
+            clients = table.clients;
+        }
+        assert!(sums[0] == sums[1] && sums[1] == sums[2], "with shares of clients, one share a round and no more");
+        let distinct: std::collections::BTreeSet<_> = sent.iter().collect();
+        assert_eq!((sent.len(), distinct.len()), (3 * 5 * 2, 3 * 5 * 2), "no seed is used twice");
+    }
 }
 
 #[test]

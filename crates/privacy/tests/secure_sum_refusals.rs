@@ -282,7 +282,7 @@ fn progress(record: &NodeRecord) -> u8 {
     match record.progress {
         NodeProgress::Started => 0,
         NodeProgress::Prepared(_) => 1,
-        NodeProgress::Published(_) => 2,
+        NodeProgress::Published(_) | NodeProgress::Renounced(_) => 2,
     }
 }
 

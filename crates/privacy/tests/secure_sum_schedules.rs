@@ -242,7 +242,6 @@ impl ScheduledRound {
         match reasons.first() {
             None => "opened",
             Some(SumError::TooFew { .. }) => "too few contributions",
-            Some(SumError::Incomplete { .. }) => "a vector without its masks",
             Some(SumError::Disagreement { .. }) => "nodes disagree",
             Some(SumError::Lost { .. }) => "a node went down",
             Some(SumError::Published { .. }) => "published before",
@@ -338,7 +337,6 @@ fn every_round_opens_at_most_once_over_one_set_or_fails_by_name() {
     for class in [
         "opened",
         "too few contributions",
-        "a vector without its masks",
         "nodes disagree",
         "a node went down",
         "something is missing",

@@ -6,11 +6,21 @@ use inference::{ChargeAndGate, Summing, Terms};
 use privacy::noise::{Digest, NoiseContext, OsKeyed};
 use privacy::{AgentGate, ChargeReceipt, Durable, Event, Gate, Journal, Ledger, LedgerRecord, Mechanism, PrivacyError};
 
+/// What one charge covers.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Coverage {
+    /// One attempt: the answer is released at the site's gate.
+    Attempt,
+    /// All attempts at the sum of a round, on the terms with this digest.
+    Round(Digest),
+}
+
 /// Where one answer of an agent is charged, and where its gate comes from.
 pub(super) struct SiteChargeAndGate<'a, D: Disk> {
     log: &'a mut Log<D>,
     turn: RunAttempt,
     question: Digest,
+    coverage: Coverage,
     source: &'a mut OsKeyed,
     summing: Summing,
     failed: Option<LogError>,
@@ -21,10 +31,20 @@ impl<'a, D: Disk> SiteChargeAndGate<'a, D> {
         log: &'a mut Log<D>,
         turn: RunAttempt,
         question: Digest,
+        coverage: Coverage,
         source: &'a mut OsKeyed,
         summing: Summing,
     ) -> Self {
-        Self { log, turn, question, source, summing, failed: None }
+        Self { log, turn, question, coverage, source, summing, failed: None }
+    }
+
+    /// Appends a record, and remembers what went wrong.
+    fn keep(&mut self, entry: &LogEntry) -> Result<(), String> {
+        self.log.append(entry).map(|_| ()).map_err(|error| {
+            let why = error.to_string();
+            self.failed = Some(error);
+            why
+        })
     }
 
     /// What the log said, if it failed: whether the charge is on record is unknown then.
@@ -40,13 +60,18 @@ impl<D: Disk> Journal for RecordingJournal<'_, '_, D> {
     type Kept = Durable;
 
     fn append(&mut self, record: &LedgerRecord) -> Result<(), String> {
-        let charge = &mut *self.0;
-        let entry = LogEntry::Charge { turn: charge.turn, question: charge.question, record: record.clone() };
-        charge.log.append(&entry).map(|_| ()).map_err(|error| {
-            let why = error.to_string();
-            charge.failed = Some(error);
-            why
+        let (turn, question, record) = (self.0.turn, self.0.question, record.clone());
+        self.0.keep(&match self.0.coverage {
+            Coverage::Attempt => LogEntry::Charge { turn, question, record },
+            Coverage::Round(terms) => LogEntry::RoundCharged { turn, question, terms, record },
         })
+    }
+
+    fn reopen(&mut self, last: &Digest) -> Result<(), String> {
+        if self.0.log.account_head(&self.0.turn.run) != *last {
+            return Err("the ledger is not that of the log".into());
+        }
+        self.0.keep(&LogEntry::Resumed { turn: self.0.turn, question: self.0.question })
     }
 }
 
@@ -55,6 +80,10 @@ impl<D: Disk> ChargeAndGate for SiteChargeAndGate<'_, D> {
 
     fn charge(&mut self, ledger: &mut Ledger, event: &Event) -> Result<ChargeReceipt<Durable>, PrivacyError> {
         ledger.charge(event, &mut RecordingJournal(self))
+    }
+
+    fn reopen(&mut self, ledger: &mut Ledger, event: &Event) -> Result<ChargeReceipt<Durable>, PrivacyError> {
+        ledger.reopen_last(event, &mut RecordingJournal(self))
     }
 
     fn gate(

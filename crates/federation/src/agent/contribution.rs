@@ -2,14 +2,14 @@
 
 use super::Agent;
 use crate::log::{Disk, LogEntry, LogError, Position};
-use crate::message::{Attempt, MemberId, Request, SealedMessage};
+use crate::message::{Attempt, DeclineReason, MemberId, Request, SealedMessage};
 use crate::sealed_message::SealedChannel;
 use privacy::noise::{Digest, NoiseContext};
 use privacy::secure_sum::{Body, Contributor, SumEffect, SumParty};
 use privacy::{Assembly, Outgoing};
 use sha2::{Digest as _, Sha256};
 
-/// A site's contribution to one attempt at a secure sum: the shares of its answer, until every node holds its share.
+/// A site's contribution to the secure sum of one round, as it is split in the present attempt: it is wiped when the round is over.
 pub(super) struct ShareContribution {
     at: Attempt,
     question: Digest,
@@ -19,6 +19,13 @@ pub(super) struct ShareContribution {
     sent: Vec<(SumParty, bool, SealedMessage)>,
     /// Where the attempt stands in the log, once all shares are held.
     done: Option<Position>,
+}
+
+/// The round of a sum that was charged last: all its attempts are for this question.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ChargedRound {
+    pub(super) round: u64,
+    pub(super) question: Digest,
 }
 
 impl ShareContribution {
@@ -58,6 +65,40 @@ fn kind(effect: &SumEffect) -> Option<(SumParty, bool)> {
 }
 
 impl<D: Disk> Agent<D> {
+    /// A question of a run of sums. A round is charged once: for its first question, whatever the attempt. Each later attempt at the
+    /// same question splits the same contribution again, and every other question of the round is declined.
+    pub(super) fn ask_for_sum(&mut self, at: Attempt, query: &[u8]) -> Result<Vec<Vec<u8>>, LogError> {
+        let question: Digest = Sha256::digest(query).into();
+        match self.round {
+            Some(charged) if at.round < charged.round => Ok(self.decline(at, DeclineReason::Behind)),
+            Some(charged) if at.round == charged.round && question != charged.question => {
+                Ok(self.decline(at, DeclineReason::OtherQuestion))
+            }
+            _ if self.contribution.as_ref().is_some_and(|contribution| contribution.at == at) => Ok(self.again()),
+            _ if self.last.is_some_and(|last| at <= last) => Ok(self.decline(at, DeclineReason::Lapsed)),
+            Some(charged) if at.round == charged.round && self.contribution.is_some() => self.split_again(at),
+            Some(charged) if at.round == charged.round => self.answer_under_last_charge(at, query),
+            _ => self.answer_if_covered(at, query),
+        }
+    }
+
+    /// Splits the contribution of the round for a later attempt. The attempt is on record first, so that no restart takes part in
+    /// it a second time.
+    fn split_again(&mut self, at: Attempt) -> Result<Vec<Vec<u8>>, LogError> {
+        self.log.append(&LogEntry::Retried { turn: self.turn(at) })?;
+        self.last = Some(at);
+        let Some(mut contribution) = self.contribution.take() else { return Ok(Vec::new()) };
+        let session = contribution.assembly.session(self.run(), at.round, at.attempt);
+        let context = self.noise_context(at, contribution.question);
+        if contribution.contributor.again(&session, &mut self.source, &context).is_err() {
+            return Ok(self.decline(at, DeclineReason::Lapsed));
+        }
+        (contribution.at, contribution.sent, contribution.done) = (at, Vec::new(), None);
+        let effects = contribution.contributor.unconfirmed();
+        self.contribution = Some(contribution);
+        Ok(self.write(effects))
+    }
+
     /// Splits a sealed answer into shares, and sends the seeds. An attempt that cannot be split is burnt.
     pub(super) fn contribute(
         &mut self,
@@ -66,11 +107,7 @@ impl<D: Disk> Agent<D> {
         outgoing: Outgoing,
         context: &NoiseContext,
     ) -> Result<Vec<Vec<u8>>, LogError> {
-        let built = &self.parts.built;
-        let terms = built.sum_terms(query).ok().flatten();
-        let Some(assembly) = terms.and_then(|terms| built.summing.assembly(terms).ok().flatten()) else {
-            return self.burn(at);
-        };
+        let Some(assembly) = self.assembly(query) else { return self.burn(at) };
         let session = assembly.session(self.run(), at.round, at.attempt);
         let Ok(contributor) = Contributor::new(&assembly, &session, outgoing, &mut self.source, context) else {
             return self.burn(at);

@@ -1,8 +1,8 @@
 //! The agent of a site in one run: what it does with each instruction, and in which order.
 //!
 //! The order is the point: policy and budget, then the charge in the log, durable, then the noise key, the answer, the
-//! outbox in the log, durable, and only then the bytes that are sent. A crash burns one charge at most, and never
-//! reuses noise; what is sent again is what was kept.
+//! outbox in the log, durable, and only then the bytes that are sent. What is sent again is what was kept; a charge of which nothing
+//! was sent before a crash is answered under again, with fresh noise. In secure sums a round is charged once, whatever the attempts.
 //!
 //! The machine does no I/O of its own: the log is over any [`Disk`], and what is to be sent is returned. After an error of
 //! the log it must be dropped, and another be resumed from what the disk holds.
@@ -16,14 +16,14 @@ pub use resume::AgentOpening;
 use crate::identity::IdentityKey;
 use crate::log::{Disk, Log, LogEntry, LogError, MemorySnapshot, Position, RunAttempt, RunId};
 use crate::manifest::{Manifest, RunParts};
-use crate::message::{Attempt, DeclineReason, Instruction, MOST_ATTEMPTS, RefusalCode, Request, RunOutcome, Update};
+use crate::message::{Attempt, DeclineReason, Instruction, RefusalCode, Request, RunOutcome, Update};
 use crate::wire::{self, Sender};
-use charge::SiteChargeAndGate;
-use contribution::ShareContribution;
+use charge::{Coverage, SiteChargeAndGate};
+use contribution::{ChargedRound, ShareContribution};
 use inference::settings::Schedule;
 use inference::{Member, Shard, Summing};
-use privacy::GridVector;
 use privacy::noise::{Digest, NoiseContext, OsKeyed};
+use privacy::{Assembly, GridVector, Outgoing};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
@@ -42,17 +42,25 @@ pub struct Agent<D: Disk> {
     member: Member,
     /// The answer that was sent, or is to be, and has no receipt yet: these bytes and no others.
     outbox: Option<(Attempt, Vec<u8>)>,
-    /// The shares of a sum that are under way. They are nowhere kept: who goes down has dropped out of the attempt.
+    /// What is contributed to the sum of the present round. It is nowhere kept: who goes down has dropped out of the attempt.
     contribution: Option<ShareContribution>,
+    /// The round of a sum that was charged last.
+    round: Option<ChargedRound>,
+    /// A charge of before the last restart, for an answer that was never sent.
+    unsent: Option<Attempt>,
     /// The number of the last message that was read.
     mail: u64,
     /// The last attempt that was begun.
     last: Option<Attempt>,
-    /// How often the present round was charged.
+    /// How often the present round was charged, where answers are released at the site's gate.
     charges: RoundCharges,
     stopped: Option<StopReason>,
     finished: Option<RunOutcome>,
 }
+
+/// Most charges of one round where answers are released at the site's gate: each is for another question, or for one that the server
+/// says to have no answer to. A site trusts nobody with that number.
+pub const MOST_CHARGES: u64 = 3;
 
 /// The last round that was charged, and how often. Rounds never go back.
 #[derive(Debug, Clone, Copy, Default)]
@@ -69,6 +77,15 @@ impl RoundCharges {
     fn note(&mut self, round: u64) {
         *self = Self { round, count: self.of(round).saturating_add(1) };
     }
+}
+
+/// Which of the answers under a charge is made.
+#[derive(Debug, Clone, Copy)]
+enum AnswerKind {
+    /// The first one, which is charged.
+    First,
+    /// One in the place of an answer that was lost with the process that made it.
+    Anew,
 }
 
 /// Why an agent answers no more until somebody has looked.
@@ -164,12 +181,23 @@ impl<D: Disk> Agent<D> {
         if self.stopped.is_some() || self.finished.is_some() {
             return Ok(self.decline(at, DeclineReason::Stopped));
         }
-        if self.outbox.is_some() || self.contribution.as_ref().is_some_and(|contribution| contribution.at() == at) {
+        if self.outbox.is_some() {
             return Ok(self.again());
+        }
+        if self.is_summing() {
+            return self.ask_for_sum(at, query);
+        }
+        if self.unsent.is_some_and(|unsent| at >= unsent) && at.round < self.manifest.pace.rounds {
+            return self.answer_under_last_charge(at, query);
         }
         if self.last.is_some_and(|last| at <= last) {
             return Ok(self.decline(at, DeclineReason::Lapsed));
         }
+        self.answer_if_covered(at, query)
+    }
+
+    /// Charges and answers, if the manifest has such a round and the grant covers it.
+    fn answer_if_covered(&mut self, at: Attempt, query: &[u8]) -> Result<Vec<Vec<u8>>, LogError> {
         if at.round >= self.manifest.pace.rounds || self.is_charged_enough(at.round) {
             return Ok(self.decline(at, DeclineReason::Refused));
         }
@@ -187,40 +215,107 @@ impl<D: Disk> Agent<D> {
     /// they come a round has many questions, and the grant alone is the limit.
     fn is_charged_enough(&self, round: u64) -> bool {
         let counted = !matches!(self.parts.method.schedule, Schedule::Asynchronous(_));
-        counted && self.charges.of(round) >= MOST_ATTEMPTS
+        counted && self.charges.of(round) >= MOST_CHARGES
     }
 
-    /// Charge, durable; noise key; answer; outbox, durable; send.
-    fn answer(&mut self, at: Attempt, query: &[u8]) -> Result<Vec<Vec<u8>>, LogError> {
-        let (turn, question) = (self.turn(at), Sha256::digest(query).into());
-        let context = NoiseContext {
-            run: turn.run,
+    /// What the noise of an answer is bound to.
+    fn noise_context(&self, at: Attempt, question: Digest) -> NoiseContext {
+        NoiseContext {
+            run: self.run,
             site: self.site as u64,
             round: at.round,
             attempt: at.attempt,
             query: question,
             ledger_head: self.member.ledger().head(),
             data_version: self.data_version,
-        };
-        let (summing, before) = (self.parts.built.summing, self.member.ledger().length());
-        let mut charge = SiteChargeAndGate::new(&mut self.log, turn, question, &mut self.source, summing);
-        let protocol = self.parts.built.protocol.as_ref();
-        let answered = self.member.answer(protocol, query, &self.shard, summing, &context, &mut charge);
-        if let Some(error) = charge.failed() {
-            return Err(error);
         }
+    }
+
+    /// What a charge for this question covers: an attempt, or all attempts at a sum; none if the question has no sum.
+    fn coverage(&self, query: &[u8]) -> Option<Coverage> {
+        if !self.is_summing() {
+            return Some(Coverage::Attempt);
+        }
+        self.assembly(query).map(|assembly| Coverage::Round(assembly.digest()))
+    }
+
+    /// The terms of the sum that a question is about.
+    fn assembly(&self, query: &[u8]) -> Option<Assembly> {
+        let built = &self.parts.built;
+        let terms = built.sum_terms(query).ok().flatten()?;
+        built.summing.assembly(terms).ok().flatten()
+    }
+
+    fn is_summing(&self) -> bool {
+        matches!(self.parts.built.summing, Summing::Secure { .. })
+    }
+
+    /// Charge, durable; noise key; answer; outbox, durable; send.
+    fn answer(&mut self, at: Attempt, query: &[u8]) -> Result<Vec<Vec<u8>>, LogError> {
+        let question: Digest = Sha256::digest(query).into();
+        let Some(coverage) = self.coverage(query) else { return Ok(self.decline(at, DeclineReason::Refused)) };
+        let (context, before) = (self.noise_context(at, question), self.member.ledger().length());
+        let answered = self.make_answer(at, query, coverage, &context, AnswerKind::First)?;
         let charged = self.member.ledger().length() > before;
-        if charged {
-            self.charges.note(at.round);
+        match (charged, coverage) {
+            (false, _) => {}
+            (true, Coverage::Attempt) => self.charges.note(at.round),
+            (true, Coverage::Round(_)) => self.round = Some(ChargedRound { round: at.round, question }),
         }
         match answered {
-            Err(_) if !charged => Ok(self.decline(at, DeclineReason::Refused)),
+            None if !charged => Ok(self.decline(at, DeclineReason::Refused)),
+            None => self.burn(at),
+            Some(outgoing) => self.pass_on(at, query, outgoing, &context, charged),
+        }
+    }
+
+    /// Makes an answer anew under the last charge, for which nothing was sent, or nothing but shares of the same sum: the site went
+    /// down. The records say so, and what noise there is in it is fresh.
+    fn answer_under_last_charge(&mut self, at: Attempt, query: &[u8]) -> Result<Vec<Vec<u8>>, LogError> {
+        let Some(coverage) = self.coverage(query) else { return Ok(self.decline(at, DeclineReason::Refused)) };
+        self.unsent = None;
+        let context = self.noise_context(at, Sha256::digest(query).into());
+        match self.make_answer(at, query, coverage, &context, AnswerKind::Anew)? {
+            None => self.burn(at),
+            Some(outgoing) => self.pass_on(at, query, outgoing, &context, true),
+        }
+    }
+
+    /// The member's answer; none if it refuses, or its gate does.
+    fn make_answer(
+        &mut self,
+        at: Attempt,
+        query: &[u8],
+        coverage: Coverage,
+        context: &NoiseContext,
+        kind: AnswerKind,
+    ) -> Result<Option<Outgoing>, LogError> {
+        let (turn, summing) = (self.turn(at), self.parts.built.summing);
+        let protocol = self.parts.built.protocol.as_ref();
+        let (log, source) = (&mut self.log, &mut self.source);
+        let mut charge = SiteChargeAndGate::new(log, turn, context.query, coverage, source, summing);
+        let answered = match kind {
+            AnswerKind::First => self.member.answer(protocol, query, &self.shard, summing, context, &mut charge),
+            AnswerKind::Anew => self.member.answer_again(protocol, query, &self.shard, summing, context, &mut charge),
+        };
+        charge.failed().map_or(Ok(answered.ok()), Err)
+    }
+
+    /// An answer that was released at the site's gate goes into the outbox, one that is sealed to its sum.
+    fn pass_on(
+        &mut self,
+        at: Attempt,
+        query: &[u8],
+        outgoing: Outgoing,
+        context: &NoiseContext,
+        charged: bool,
+    ) -> Result<Vec<Vec<u8>>, LogError> {
+        if self.is_summing() {
+            return self.contribute(at, query, outgoing, context);
+        }
+        match outgoing.released() {
+            Ok(answer) => self.keep_answer(at, context.query, answer.into_inner(), charged),
             Err(_) => self.burn(at),
-            Ok(outgoing) if summing == Summing::Nobody => match outgoing.released() {
-                Ok(answer) => self.keep_answer(at, question, answer.into_inner(), charged),
-                Err(_) => self.burn(at),
-            },
-            Ok(outgoing) => self.contribute(at, query, outgoing, &context),
         }
     }
 

@@ -1,5 +1,6 @@
 //! How an agent begins a run, or takes it up again from what its disk holds.
 
+use super::contribution::ChargedRound;
 use super::{Agent, RoundCharges};
 use crate::identity::{IdentityKey, PartyRole, Signature};
 use crate::log::{Disk, Log, LogEntry, LogError, RunAttempt, RunId};
@@ -34,8 +35,8 @@ pub struct AgentOpening {
 impl<D: Disk> Agent<D> {
     /// Begins the run, with the manifest and the opening of its ledger as the first records; or takes it up again.
     ///
-    /// A charge that has no answer on record is burnt: that is put on record too. An answer without a receipt is the one to
-    /// send.
+    /// A charge that has no answer on record is answered under when the server asks again. An answer without a receipt is the
+    /// one to send.
     pub fn open(opening: AgentOpening, mut log: Log<D>) -> Result<Self, LogError> {
         let (manifest, built) = (&opening.manifest, &opening.parts.built);
         let (run, digest) = (manifest.run(), manifest.digest());
@@ -47,12 +48,16 @@ impl<D: Disk> Agent<D> {
         let ledger = open_ledger(&mut log, run, digest, &opening, grant)?;
         let first = built.openings.get(opening.site).cloned().unwrap_or_default();
         let snapshot = log.snapshot(&run)?;
+        let past = AttemptHistory::of(&log, run)?;
         let (memory, draft) = snapshot.map_or_else(Default::default, |snapshot| (snapshot.memory, snapshot.draft));
+        // Of an answer that was never sent there is no draft: it is made anew, and two would be known for one charge.
+        let draft = draft.filter(|(round, attempt, _)| {
+            past.unsent.is_none_or(|unsent| (unsent.round, unsent.attempt) != (*round, *attempt))
+        });
         let at = draft.as_ref().map(|(round, attempt, _)| Attempt { round: *round, attempt: *attempt });
         let member = Member::new(opening.site, terms, ledger)
             .with_openings(first)
             .remembering(memory, draft.map(|(_, _, draft)| draft));
-        let past = AttemptHistory::of(&log, run)?;
         let sender = Sender { role: PartyRole::Site, name, manifest: Some(digest) };
         let AgentOpening { manifest, parts, site, shard, data_version, key, source, .. } = opening;
         let mut agent = Self {
@@ -69,31 +74,25 @@ impl<D: Disk> Agent<D> {
             member,
             outbox: past.outbox,
             contribution: None,
+            round: past.round,
+            unsent: past.unsent,
             mail: 0,
             last: past.last,
             charges: past.charges,
             stopped: None,
             finished: None,
         };
-        agent.catch_up(at, past.settled, past.burnt)?;
+        agent.catch_up(at, past.settled)?;
         Ok(agent)
     }
 
-    /// What a crash kept from being done: memory that was not kept after a receipt, and a burnt charge that was not named.
-    fn catch_up(
-        &mut self,
-        drafted: Option<Attempt>,
-        settled: Option<(Attempt, Vec<u8>)>,
-        burnt: Option<Attempt>,
-    ) -> Result<(), LogError> {
+    /// What a crash kept from being done: memory that was not kept after a receipt.
+    fn catch_up(&mut self, drafted: Option<Attempt>, settled: Option<(Attempt, Vec<u8>)>) -> Result<(), LogError> {
         if let Some((at, applied)) = settled
             && drafted == Some(at)
             && self.member.settle(self.parts.built.protocol.as_ref(), &applied).is_ok()
         {
             self.keep_memory(None)?;
-        }
-        if let Some(at) = burnt {
-            self.log.append(&LogEntry::Lapsed { turn: self.turn(at) })?;
         }
         Ok(())
     }
@@ -148,7 +147,10 @@ struct AttemptHistory {
     charges: RoundCharges,
     outbox: Option<(Attempt, Vec<u8>)>,
     settled: Option<(Attempt, Vec<u8>)>,
-    burnt: Option<Attempt>,
+    /// The last charge, where no answer to it was ever sent.
+    unsent: Option<Attempt>,
+    /// The round of a sum that was charged last.
+    round: Option<ChargedRound>,
 }
 
 impl AttemptHistory {
@@ -162,13 +164,28 @@ impl AttemptHistory {
                 LogEntry::Charge { record, .. } if record.sequence == 0 => {}
                 LogEntry::Charge { .. } => {
                     past.charges.note(at.round);
-                    (past.last, past.burnt) = (Some(at), Some(at));
+                    (past.last, past.unsent) = (Some(at), Some(at));
                 }
-                LogEntry::Free { .. } => (past.last, past.burnt) = (Some(at), Some(at)),
-                LogEntry::Outbox { bytes, .. } => (past.outbox, past.burnt) = (Some((at, bytes.clone())), None),
-                LogEntry::Contributed { .. } => past.burnt = None,
+                LogEntry::RoundCharged { question, .. } => {
+                    let question = *question;
+                    (past.last, past.round) = (Some(at), Some(ChargedRound { round: at.round, question }));
+                }
+                LogEntry::Retried { .. } => past.last = Some(at),
+                LogEntry::Resumed { .. } => {
+                    past.last = Some(at);
+                    past.unsent = past.unsent.and(Some(at));
+                }
+                // Nothing was released for it, and nothing left the site before the outbox was kept: it may be asked again.
+                LogEntry::Free { .. } => {}
+                LogEntry::Outbox { bytes, .. } => {
+                    past.last = Some(at);
+                    (past.outbox, past.unsent) = (Some((at, bytes.clone())), None);
+                }
+                LogEntry::Contributed { .. } => past.unsent = None,
                 LogEntry::Settled { applied, .. } => (past.settled, past.outbox) = (Some((at, applied.clone())), None),
-                LogEntry::Lapsed { .. } => (past.outbox, past.burnt) = (None, None),
+                LogEntry::Lapsed { .. } => {
+                    (past.last, past.outbox, past.unsent) = (past.last.max(Some(at)), None, None)
+                }
                 LogEntry::Accepted { .. } | LogEntry::Closed { .. } | LogEntry::Owner { .. } => {}
             }
         })?;

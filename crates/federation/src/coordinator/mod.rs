@@ -352,7 +352,7 @@ impl Coordinator {
                 }
             }
             DeclineReason::Spent => (progress.standing, progress.asked) = (SiteStanding::Spent, None),
-            DeclineReason::Refused | DeclineReason::Stopped => {
+            DeclineReason::Refused | DeclineReason::Stopped | DeclineReason::OtherQuestion | DeclineReason::Behind => {
                 (progress.standing, progress.asked) = (SiteStanding::Withdrawn, None)
             }
         }

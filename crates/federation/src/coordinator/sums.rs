@@ -154,10 +154,10 @@ impl Coordinator {
     /// A node says how it stands.
     pub(super) fn standing(&mut self, node: u32, at: Attempt, state: NodeState) -> CoordinatorStep {
         let change = match state {
-            NodeState::Failed if at == self.present() && self.header.phase == CoordinatorPhase::Running => {
+            NodeState::Renounced(_) if at == self.present() && self.header.phase == CoordinatorPhase::Running => {
                 self.try_again(&[MemberId::Node(node)])
             }
-            NodeState::Failed | NodeState::Published => Change::default(),
+            NodeState::Renounced(_) | NodeState::Published => Change::default(),
         };
         CoordinatorStep { change, reply: vec![Instruction::Rest] }
     }

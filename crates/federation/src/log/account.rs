@@ -42,6 +42,9 @@ pub struct RunAccount {
     pub settled: u64,
     /// Answers that will be in no total. Their charges stay.
     pub lapsed: u64,
+    /// Answers that were made anew under a charge of before, after the site went down. In a secure sum each of them is one more
+    /// copy of the site's share, which all nodes together would learn.
+    pub resumed: u64,
     /// Whether the site still takes part.
     pub standing: RunStanding,
     records: Vec<LedgerRecord>,
@@ -66,8 +69,18 @@ struct AttemptOutcome {
     lapsed: bool,
 }
 
-/// By round and attempt.
-type AttemptOutcomes = BTreeMap<(u64, u64), AttemptOutcome>;
+/// What became of a run's attempts.
+#[derive(Default)]
+struct AttemptOutcomes {
+    /// By round and attempt; in a run of sums, by the round and the attempt in which it was charged.
+    by_attempt: BTreeMap<(u64, u64), AttemptOutcome>,
+    /// The attempt of the last charge.
+    charged: (u64, u64),
+    /// Rounds have one charge for all their attempts.
+    by_round: bool,
+    /// Answers that were made anew.
+    resumed: u64,
+}
 
 impl Account {
     /// Reads a log, all of it.
@@ -202,20 +215,19 @@ impl AccountBuilder {
                     contributed: 0,
                     settled: 0,
                     lapsed: 0,
+                    resumed: 0,
                     standing: RunStanding::Open,
                     records: Vec::new(),
                 };
-                self.runs.push((account, BTreeMap::new()));
+                self.runs.push((account, AttemptOutcomes::default()));
             }
             (LogEntry::Accepted { .. }, Some(_)) => self.note(number, "it accepts a run a second time"),
             (_, None) => self.note(number, "it belongs to a run that was not accepted"),
             (LogEntry::Closed { .. }, Some((account, _))) => account.standing = RunStanding::Closed,
             (entry, Some((account, fates))) => {
-                if let LogEntry::Charge { record, .. } = entry {
-                    account.records.push(record.clone());
-                }
+                account.records.extend(entry.ledger_record().cloned());
                 if let Some(turn) = entry.turn() {
-                    happened(entry, turn, fates);
+                    fates.take(entry, turn);
                 }
             }
         }
@@ -226,12 +238,13 @@ impl AccountBuilder {
     }
 
     fn finish(self) -> Vec<RunAccount> {
-        let count = |fates: &AttemptOutcomes, of: fn(&AttemptOutcome) -> u64| fates.values().map(of).sum();
+        let count = |fates: &AttemptOutcomes, of: fn(&AttemptOutcome) -> u64| fates.by_attempt.values().map(of).sum();
         let runs = self.runs.into_iter().map(|(mut account, fates)| {
             account.charges = count(&fates, |fate| fate.charges);
             account.burnt = count(&fates, |fate| if fate.answered { 0 } else { fate.charges });
             account.contributed = count(&fates, |fate| u64::from(fate.contributed));
             account.settled = count(&fates, |fate| u64::from(fate.settled));
+            account.resumed = fates.resumed;
             account.lapsed = count(&fates, |fate| u64::from(fate.answered && fate.lapsed));
             account
         });
@@ -239,16 +252,46 @@ impl AccountBuilder {
     }
 }
 
-fn happened(entry: &LogEntry, turn: RunAttempt, fates: &mut AttemptOutcomes) {
-    let fate = fates.entry((turn.round, turn.attempt)).or_default();
-    match entry {
-        LogEntry::Charge { record, .. } if matches!(record.entry, privacy::LedgerEntry::Charged(_)) => {
-            fate.charges += 1
+impl AttemptOutcomes {
+    fn take(&mut self, entry: &LogEntry, turn: RunAttempt) {
+        let of = (turn.round, turn.attempt);
+        match entry {
+            LogEntry::Charge { record, .. } | LogEntry::RoundCharged { record, .. }
+                if matches!(record.entry, privacy::LedgerEntry::Charged(_)) =>
+            {
+                (self.charged, self.by_round) = (of, matches!(entry, LogEntry::RoundCharged { .. }));
+                self.by_attempt.entry(of).or_default().charges += 1;
+            }
+            LogEntry::Resumed { .. } => {
+                self.resumed += 1;
+                if !self.by_round {
+                    // The charge is that of the attempt which is answered now.
+                    self.by_attempt.remove(&self.charged);
+                    self.by_attempt.entry(of).or_default().charges += 1;
+                    self.charged = of;
+                }
+            }
+            _ => {
+                let same_round = self.by_round && self.charged.0 == turn.round;
+                let of = if same_round { self.charged } else { of };
+                happened(entry, self.by_attempt.entry(of).or_default());
+            }
         }
+    }
+}
+
+fn happened(entry: &LogEntry, fate: &mut AttemptOutcome) {
+    match entry {
         LogEntry::Free { .. } | LogEntry::Outbox { .. } => fate.answered = true,
         LogEntry::Contributed { .. } => (fate.answered, fate.contributed) = (true, true),
         LogEntry::Settled { .. } => fate.settled = true,
         LogEntry::Lapsed { .. } => fate.lapsed = true,
-        LogEntry::Charge { .. } | LogEntry::Accepted { .. } | LogEntry::Closed { .. } | LogEntry::Owner { .. } => {}
+        LogEntry::Charge { .. }
+        | LogEntry::RoundCharged { .. }
+        | LogEntry::Retried { .. }
+        | LogEntry::Resumed { .. }
+        | LogEntry::Accepted { .. }
+        | LogEntry::Closed { .. }
+        | LogEntry::Owner { .. } => {}
     }
 }

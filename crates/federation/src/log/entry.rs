@@ -91,6 +91,31 @@ pub enum LogEntry {
         /// The site's name.
         name: String,
     },
+    /// The one charge of a round in a run of secure sums. Every attempt of the round is for this question and these terms, and is
+    /// covered by it.
+    RoundCharged {
+        /// The first attempt that the site takes part in.
+        turn: RunAttempt,
+        /// Digest of the question.
+        question: Digest,
+        /// Digest of the terms of the sum.
+        terms: Digest,
+        /// The ledger's own record, with its own chain.
+        record: LedgerRecord,
+    },
+    /// In a later attempt of a charged round, the same contribution is split again with fresh seeds. Not a charge.
+    Retried {
+        /// The attempt.
+        turn: RunAttempt,
+    },
+    /// The site went down, and makes the answer anew under the last charge: at a local gate because none was ever sent, in a secure
+    /// sum for a later attempt of the same round. Not a charge.
+    Resumed {
+        /// The attempt that is answered.
+        turn: RunAttempt,
+        /// Digest of the question.
+        question: Digest,
+    },
 }
 
 impl LogEntry {
@@ -104,7 +129,18 @@ impl LogEntry {
             | Self::Outbox { turn, .. }
             | Self::Contributed { turn }
             | Self::Settled { turn, .. }
-            | Self::Lapsed { turn } => Some(&turn.run),
+            | Self::Lapsed { turn }
+            | Self::RoundCharged { turn, .. }
+            | Self::Retried { turn }
+            | Self::Resumed { turn, .. } => Some(&turn.run),
+        }
+    }
+
+    /// The record of the run's ledger in it: the grant or a charge.
+    pub fn ledger_record(&self) -> Option<&LedgerRecord> {
+        match self {
+            Self::Charge { record, .. } | Self::RoundCharged { record, .. } => Some(record),
+            _ => None,
         }
     }
 
@@ -117,7 +153,10 @@ impl LogEntry {
             | Self::Outbox { turn, .. }
             | Self::Contributed { turn }
             | Self::Settled { turn, .. }
-            | Self::Lapsed { turn } => Some(*turn),
+            | Self::Lapsed { turn }
+            | Self::RoundCharged { turn, .. }
+            | Self::Retried { turn }
+            | Self::Resumed { turn, .. } => Some(*turn),
         }
     }
 }

@@ -24,11 +24,26 @@ pub struct Log<D: Disk> {
     state: LogState,
 }
 
-/// Where a run's own account stands: the number of its next record, and the digest of its last.
+/// Where a run's own account stands: the number of its next record, the digest of its last, and what that one still covers.
 #[derive(Debug, Clone, Copy, Default)]
 struct AccountTail {
     next: u64,
     head: Digest,
+    /// The round of the last charge.
+    round: Option<u64>,
+    last: LastCharge,
+}
+
+/// What may still be answered under the last charge of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum LastCharge {
+    /// Nothing: there is none, or its answer is on record.
+    #[default]
+    Used,
+    /// It is of a local gate, and no answer to it was ever sent.
+    Unsent,
+    /// It is of a sum: later attempts of its round, with the same question.
+    Sum { question: Digest },
 }
 
 /// What may be done with a log.
@@ -140,6 +155,11 @@ impl<D: Disk> Log<D> {
         }
     }
 
+    /// Digest of the last record of a run's account; zeros before the first.
+    pub fn account_head(&self, run: &RunId) -> Digest {
+        self.accounts.get(run).map(|tail| tail.head).unwrap_or_default()
+    }
+
     /// The account of a run, to charge an attempt.
     pub fn journal(&mut self, turn: RunAttempt, question: Digest) -> RunJournal<'_, D> {
         RunJournal { log: self, turn, question }
@@ -149,11 +169,7 @@ impl<D: Disk> Log<D> {
     pub fn charges(&self, run: &RunId) -> Result<Vec<LedgerRecord>, LogError> {
         let mut records = Vec::new();
         self.scan(&mut |_, entry| {
-            if let LogEntry::Charge { turn, record, .. } = entry
-                && turn.run == *run
-            {
-                records.push(record.clone());
-            }
+            records.extend(entry.ledger_record().filter(|_| entry.run() == Some(run)).cloned());
         })?;
         Ok(records)
     }
@@ -188,19 +204,64 @@ impl<D: Disk> Log<D> {
     }
 }
 
-/// Where a run's account stands after a charge; none for other records. Refuses one that does not follow the last.
+/// Where a run's account stands after a record; none for one that is not about an attempt. Refuses a charge that does not follow
+/// the last, a second one of a round in a run of sums, and an answer under a charge that does not cover it.
 fn follows(
     accounts: &BTreeMap<RunId, AccountTail>,
     entry: &LogEntry,
 ) -> Result<Option<(RunId, AccountTail)>, LogError> {
-    let LogEntry::Charge { turn, record, .. } = entry else { return Ok(None) };
-    let tail = accounts.get(&turn.run).copied().unwrap_or_default();
-    if record.sequence != tail.next || record.previous != tail.head {
-        let why =
-            format!("record {} of the run's account does not follow: record {} is next", record.sequence, tail.next);
-        return Err(LogError::Ledger { why });
+    let Some(turn) = entry.turn() else { return Ok(None) };
+    let mut tail = accounts.get(&turn.run).copied().unwrap_or_default();
+    let refused = |why: String| Err(LogError::Ledger { why });
+    if let Some(record) = entry.ledger_record() {
+        if record.sequence != tail.next || record.previous != tail.head {
+            return refused(format!(
+                "record {} of the run's account does not follow: record {} is next",
+                record.sequence, tail.next
+            ));
+        }
+        (tail.next, tail.head) = (tail.next.saturating_add(1), record.digest());
     }
-    Ok(Some((turn.run, AccountTail { next: tail.next.saturating_add(1), head: record.digest() })))
+    let summed = matches!(tail.last, LastCharge::Sum { .. });
+    match entry {
+        LogEntry::Charge { record, .. } if record.sequence == 0 => {}
+        LogEntry::Charge { .. } if summed => {
+            return refused(format!("an attempt of round {} is charged in a run whose rounds are", turn.round));
+        }
+        LogEntry::Charge { .. } => (tail.round, tail.last) = (Some(turn.round), LastCharge::Unsent),
+        LogEntry::RoundCharged { .. } if tail.round.is_some_and(|last| turn.round <= last) => {
+            return refused(format!("round {} is charged a second time, or after a later one", turn.round));
+        }
+        LogEntry::RoundCharged { question, .. } => {
+            (tail.round, tail.last) = (Some(turn.round), LastCharge::Sum { question: *question });
+        }
+        LogEntry::Retried { .. } if summed && tail.round == Some(turn.round) => {}
+        LogEntry::Resumed { question, .. } if tail.round == Some(turn.round) && tail.last.covers(question) => {}
+        LogEntry::Resumed { .. } if tail.last == LastCharge::Unsent && tail.round < Some(turn.round) => {
+            tail.round = Some(turn.round);
+        }
+        LogEntry::Retried { .. } | LogEntry::Resumed { .. } => {
+            return refused(format!("an answer of round {} has no charge that covers it", turn.round));
+        }
+        LogEntry::Outbox { .. } | LogEntry::Contributed { .. } | LogEntry::Settled { .. } | LogEntry::Lapsed { .. }
+            if !summed =>
+        {
+            tail.last = LastCharge::Used;
+        }
+        _ => return Ok(None),
+    }
+    Ok(Some((turn.run, tail)))
+}
+
+impl LastCharge {
+    /// Whether an answer to this question may still be made under the charge, in its round.
+    fn covers(self, question: &Digest) -> bool {
+        match self {
+            Self::Used => false,
+            Self::Unsent => true,
+            Self::Sum { question: charged } => charged == *question,
+        }
+    }
 }
 
 impl<D: Disk> Journal for RunJournal<'_, D> {

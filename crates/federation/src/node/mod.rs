@@ -1,7 +1,8 @@
 //! A compute node in one run: it holds shares of secure sums, and publishes its part of a noised total once.
 //!
 //! The sums themselves are the machines of [`privacy::secure_sum`]; here they meet a disk, sealed messages, and the server's word on
-//! which attempt is under way. What a machine asks to be kept is durable before what stands after it is sent.
+//! which attempt is under way. What a machine asks to be kept is durable before what stands after it is sent; and so is a renunciation
+//! before anybody hears of it.
 
 use crate::identity::{IdentityKey, PartyRole, SealingKey};
 use crate::log::{Disk, DiskError, Frame, RunId};
@@ -9,15 +10,17 @@ use crate::manifest::{Manifest, RunParts};
 use crate::message::{Attempt, Instruction, MemberId, NodeState, Request, RunOutcome, SealedMessage};
 use crate::sealed_message::SealedChannel;
 use crate::wire::{self, Sender};
-use privacy::Assembly;
 use privacy::noise::{Digest, NoiseContext, OsKeyed};
-use privacy::secure_sum::{Body, Message, Node, NodeRecord, SumEffect, SumParty};
+use privacy::secure_sum::{
+    Body, ClientSet, Message, Node, NodeProgress, NodeRecord, Renunciation, SumEffect, SumError, SumParty, SumSession,
+};
+use privacy::{Assembly, PrivacyError};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use study::digits::hexadecimal;
 
 /// The file of a record: one that was altered could let a session be opened again, with other noise.
-const RECORD: Frame = Frame { magic: *b"POSTSUMS", version: 1 };
+const RECORD: Frame = Frame { magic: *b"POSTSUMS", version: 2 };
 
 /// Everything that a node needs for a run, but its disk.
 pub struct NodeOpening {
@@ -48,8 +51,8 @@ pub struct ComputeNode<D: Disk> {
     disk: D,
     record: Option<NodeRecord>,
     sum: Option<NodeSession>,
-    /// The last attempt at which this node has said that it is over.
-    failed: Option<Attempt>,
+    /// The last attempt in which this node takes no part any more, and what it says of that.
+    aside: Option<StandingAside>,
     mail: u64,
     finished: Option<RunOutcome>,
 }
@@ -62,6 +65,21 @@ struct NodeSession {
     machine: Node,
     /// It was told that no more contributions are awaited.
     closed: bool,
+}
+
+/// What a node says that was asked for an attempt in which it takes no part.
+#[derive(Debug, Clone, Copy)]
+struct StandingAside {
+    asked: Attempt,
+    /// The attempt that it reports on: another one of the round if it has published there.
+    at: Attempt,
+    state: NodeState,
+}
+
+impl StandingAside {
+    fn request(self) -> Request {
+        Request::Standing { at: self.at, state: self.state }
+    }
 }
 
 /// Why a node cannot go on.
@@ -98,7 +116,7 @@ impl<D: Disk> ComputeNode<D> {
             disk,
             record,
             sum: None,
-            failed: None,
+            aside: None,
             mail: 0,
             finished: None,
         })
@@ -107,9 +125,9 @@ impl<D: Disk> ComputeNode<D> {
     /// What a poll says of this node.
     pub fn attend(&self, wait: u32) -> Request {
         let sum = self.sum.as_ref();
-        let (unsettled, closed) = match (sum, self.failed) {
+        let (unsettled, closed) = match (sum, self.aside) {
             (Some(sum), _) => (Some(sum.at), sum.closed),
-            (None, failed) => (failed, false),
+            (None, aside) => (aside.map(|aside| aside.asked), false),
         };
         Request::Attend { position: None, wait, begun: true, unsettled, mail: self.mail, closed }
     }
@@ -144,22 +162,22 @@ impl<D: Disk> ComputeNode<D> {
     pub fn again(&mut self) -> Result<Vec<Vec<u8>>, NodeError> {
         let effects = self.sum.as_ref().map_or_else(Vec::new, |sum| sum.machine.unconfirmed());
         let mut requests = self.carry_out(effects)?;
-        if let (None, Some(at)) = (&self.sum, self.failed) {
-            requests.push(Request::Standing { at, state: NodeState::Failed });
+        if let (None, Some(aside)) = (&self.sum, self.aside) {
+            requests.push(aside.request());
         }
         Ok(requests.iter().map(|request| self.sign(request)).collect())
     }
 
     /// Takes part in an attempt: starts or resumes it, and closes it when told.
     fn sit(&mut self, at: Attempt, query: &[u8], close: bool) -> Result<Vec<Request>, NodeError> {
-        if self.failed == Some(at) {
-            return Ok(vec![Request::Standing { at, state: NodeState::Failed }]);
+        if let Some(aside) = self.aside.filter(|aside| aside.asked == at) {
+            return Ok(vec![aside.request()]);
         }
         let mut requests = Vec::new();
         if self.sum.as_ref().is_none_or(|sum| sum.at < at) {
             match self.start(at, query)? {
-                Some(first) => requests.extend(first),
-                None => return Ok(self.fail(at)),
+                Ok(first) => requests.extend(first),
+                Err(refused) => return self.stand_aside(at, query, &refused),
             }
         }
         let Some(sum) = self.sum.as_mut().filter(|sum| sum.at == at) else { return Ok(requests) };
@@ -169,19 +187,22 @@ impl<D: Disk> ComputeNode<D> {
             let told = sum.machine.handle(SumParty::Coordinator, Message { session, body: Body::Close });
             match told {
                 Ok(effects) => requests.extend(self.carry_out(effects)?),
-                Err(_) => requests.extend(self.fail(at)),
+                Err(_) => requests.extend(self.renounce(at)?),
             }
         }
         Ok(requests)
     }
 
-    /// Starts an attempt, or takes up what was kept of it; none if it cannot be.
-    fn start(&mut self, at: Attempt, query: &[u8]) -> Result<Option<Vec<Request>>, NodeError> {
+    /// Starts an attempt, or takes up what was kept of it; or says why it cannot be.
+    fn start(&mut self, at: Attempt, query: &[u8]) -> Result<Result<Vec<Request>, PrivacyError>, NodeError> {
         self.sum = None;
         let question: Digest = Sha256::digest(query).into();
         let terms = self.parts.built.sum_terms(query).ok().flatten();
         let assembly = terms.and_then(|terms| self.parts.built.summing.assembly(terms).ok().flatten());
-        let Some(assembly) = assembly else { return Ok(None) };
+        let Some(assembly) = assembly else {
+            let (found, expected) = ("a question without a sum".into(), "one of the study's".into());
+            return Ok(Err(PrivacyError::Shape { found, expected }));
+        };
         let session = assembly.session(self.run, at.round, at.attempt);
         let context = NoiseContext {
             run: self.run,
@@ -193,15 +214,71 @@ impl<D: Disk> ComputeNode<D> {
             data_version: Digest::default(),
         };
         let last = self.record.as_ref();
-        let started = Node::start(&assembly, &session, self.number, last, &mut self.source, &context);
-        let Ok((machine, effects)) = started else { return Ok(None) };
-        self.sum = Some(NodeSession { at, question, assembly, machine, closed: false });
-        self.carry_out(effects).map(Some)
+        match Node::start(&assembly, &session, self.number, last, &mut self.source, &context) {
+            Err(refused) => Ok(Err(refused)),
+            Ok((machine, effects)) => {
+                self.sum = Some(NodeSession { at, question, assembly, machine, closed: false });
+                self.carry_out(effects).map(Ok)
+            }
+        }
     }
 
-    fn fail(&mut self, at: Attempt) -> Vec<Request> {
-        (self.sum, self.failed) = (None, Some(at));
-        vec![Request::Standing { at, state: NodeState::Failed }]
+    /// The machine of this attempt has given it up: that is on record before it is told.
+    fn renounce(&mut self, at: Attempt) -> Result<Vec<Request>, NodeError> {
+        let Some(kept) = self.sum.as_ref().and_then(|sum| sum.machine.renounced()) else { return Ok(Vec::new()) };
+        let SumEffect::Persist(NodeRecord { progress: NodeProgress::Renounced(why), .. }) = kept else {
+            return Ok(Vec::new());
+        };
+        self.carry_out(vec![kept])?;
+        self.sum = None;
+        Ok(self.stand_for(at, at, NodeState::Renounced(why)))
+    }
+
+    /// An attempt that cannot be taken part in: what is on record already is told, or a renunciation is put there.
+    fn stand_aside(&mut self, at: Attempt, query: &[u8], refused: &PrivacyError) -> Result<Vec<Request>, NodeError> {
+        let why = match refused {
+            PrivacyError::Sum(SumError::Published { round, attempt, .. }) => {
+                let published = Attempt { round: *round, attempt: *attempt };
+                return Ok(self.stand_for(at, published, NodeState::Published));
+            }
+            PrivacyError::Sum(error) => Renunciation::of(error),
+            _ => Renunciation::Terms,
+        };
+        let clients = self.manifest.sites.len() as u64;
+        let last = self.record.clone();
+        let of_round = last.filter(|last| last.session.round == at.round);
+        // A record of a later attempt is word enough that nothing is published in this one; one of a later round says nothing of it.
+        let later = self.record.as_ref().map(|last| (last.session.round, last.session.attempt));
+        if later.is_some_and(|later| later > (at.round, at.attempt)) {
+            return Ok(match of_round {
+                Some(_) => self.stand_for(at, at, NodeState::Renounced(why)),
+                None => Vec::new(),
+            });
+        }
+        let same = of_round.as_ref().filter(|last| last.session.attempt == at.attempt);
+        let other = SumSession { run: self.run, round: at.round, attempt: at.attempt, manifest: Digest::default() };
+        let record = NodeRecord {
+            session: same.map_or(other, |last| last.session),
+            question: of_round.as_ref().map_or_else(|| Sha256::digest(query).into(), |last| last.question),
+            node: self.number,
+            progress: NodeProgress::Renounced(why),
+            held: ClientSet::none(clients),
+        };
+        self.carry_out(vec![SumEffect::Persist(record)])?;
+        match self.record.as_ref().map(|kept| &kept.progress) {
+            Some(NodeProgress::Renounced(why)) => {
+                let state = NodeState::Renounced(*why);
+                Ok(self.stand_for(at, at, state))
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Says how this node stands in an attempt in which it takes no part any more.
+    fn stand_for(&mut self, asked: Attempt, at: Attempt, state: NodeState) -> Vec<Request> {
+        let aside = StandingAside { asked, at, state };
+        self.aside = Some(aside);
+        vec![aside.request()]
     }
 
     /// Reads messages of this attempt. A message that its sender did not sign, or that is malformed, is ignored.
@@ -216,7 +293,7 @@ impl<D: Disk> ComputeNode<D> {
             let Some(sum) = self.sum.as_mut() else { continue };
             match sum.machine.handle(from, message) {
                 Ok(effects) => requests.extend(self.carry_out(effects)?),
-                Err(error) if sum.machine.missing() == Some(error.clone()) => requests.extend(self.fail(at)),
+                Err(error) if sum.machine.missing() == Some(error.clone()) => requests.extend(self.renounce(at)?),
                 Err(_) => {}
             }
         }

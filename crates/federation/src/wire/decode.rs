@@ -7,6 +7,7 @@ use crate::message::{
     Attempt, DeclineReason, Instruction, MemberId, NodeState, RefusalCode, Request, RunOutcome, SealedMessage, Update,
 };
 use privacy::noise::Digest;
+use privacy::secure_sum::Renunciation;
 use privacy::{Grid, GridVector};
 use proto::content::Body;
 use proto::instruction::What;
@@ -32,12 +33,25 @@ pub(super) fn request(body: Option<&Body>) -> Result<Request, WireError> {
             question: digest(&done.question)?,
             position: place(done.position.as_ref().ok_or(WireError::Malformed("no position"))?)?,
         },
-        Body::Standing(standing) => {
-            Request::Standing { at: attempt(standing.at.as_ref())?, state: one_of(&NodeState::ALL, standing.state)? }
-        }
+        Body::Standing(one) => Request::Standing { at: attempt(one.at.as_ref())?, state: standing(one)? },
         Body::Renewal(renewal) => Request::Renew { request: renewal.request.clone() },
         Body::Reply(_) => return Err(WireError::Malformed("a reply where a request is expected")),
     })
+}
+
+/// How a node stands. Only a renunciation has a reason, and only some reasons name another party.
+fn standing(standing: &proto::Standing) -> Result<NodeState, WireError> {
+    let other = standing.other.as_ref().map(|other| party(Some(other))).transpose()?;
+    let why = match (standing.state, standing.reason, other) {
+        (1, 0, None) => return Ok(NodeState::Published),
+        (2, 0, None) => Renunciation::Lost,
+        (2, 1, None) => Renunciation::TooFew,
+        (2, 2, None) => Renunciation::Terms,
+        (2, 3, Some(MemberId::Node(with))) => Renunciation::Disagreement { with },
+        (2, 4, Some(MemberId::Site(site))) => Renunciation::Incomplete { client: site as u64 },
+        _ => return Err(WireError::Malformed("no such standing")),
+    };
+    Ok(NodeState::Renounced(why))
 }
 
 fn update(update: &proto::Update) -> Result<Update, WireError> {

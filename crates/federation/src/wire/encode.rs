@@ -6,6 +6,7 @@ use crate::log::Position;
 use crate::message::{
     Attempt, DeclineReason, Instruction, MemberId, NodeState, RefusalCode, Request, RunOutcome, SealedMessage, Update,
 };
+use privacy::secure_sum::Renunciation;
 use proto::content::Body;
 use proto::instruction::What;
 
@@ -30,11 +31,24 @@ pub(super) fn request(request: &Request) -> Body {
             question: question.to_vec(),
             position: Some(place(position)),
         }),
-        Request::Standing { at, state } => {
-            Body::Standing(proto::Standing { at: Some(attempt(*at)), state: number(&NodeState::ALL, state) })
-        }
+        Request::Standing { at, state } => Body::Standing(standing(*at, *state)),
         Request::Renew { request } => Body::Renewal(proto::Renewal { request: request.clone() }),
     }
+}
+
+fn standing(at: Attempt, state: NodeState) -> proto::Standing {
+    let site = |client: u64| MemberId::Site(usize::try_from(client).unwrap_or(usize::MAX));
+    let (state, reason, other) = match state {
+        NodeState::Published => (1, 0, None),
+        NodeState::Renounced(why) => match why {
+            Renunciation::Lost => (2, 0, None),
+            Renunciation::TooFew => (2, 1, None),
+            Renunciation::Terms => (2, 2, None),
+            Renunciation::Disagreement { with } => (2, 3, Some(MemberId::Node(with))),
+            Renunciation::Incomplete { client } => (2, 4, Some(site(client))),
+        },
+    };
+    proto::Standing { at: Some(attempt(at)), state, reason, other: other.map(party) }
 }
 
 fn update(update: &Update) -> proto::Update {

@@ -6,6 +6,7 @@ use federation::message::{
     Attempt, DeclineReason, Instruction, MemberId, NodeState, RefusalCode, Request, RunOutcome, SealedMessage, Update,
 };
 use federation::wire::Sender;
+use privacy::secure_sum::Renunciation;
 use privacy::{Grid, GridVector};
 use proptest::collection::vec;
 use proptest::option;
@@ -140,9 +141,18 @@ pub(crate) fn request() -> impl Strategy<Value = Request> {
             question,
             position
         }),
-        (at(), select(NodeState::ALL.to_vec())).prop_map(|(at, state)| Request::Standing { at, state }),
+        (at(), state()).prop_map(|(at, state)| Request::Standing { at, state }),
         bytes().prop_map(|request| Request::Renew { request }),
     ]
+}
+
+fn state() -> impl Strategy<Value = NodeState> {
+    let why = prop_oneof![
+        select(vec![Renunciation::Lost, Renunciation::TooFew, Renunciation::Terms]),
+        any::<u32>().prop_map(|with| Renunciation::Disagreement { with }),
+        any::<u32>().prop_map(|client| Renunciation::Incomplete { client: u64::from(client) }),
+    ];
+    prop_oneof![Just(NodeState::Published), why.prop_map(NodeState::Renounced)]
 }
 
 pub(crate) fn instruction() -> impl Strategy<Value = Instruction> {

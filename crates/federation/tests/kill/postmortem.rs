@@ -1,9 +1,10 @@
 //! What must be true of the files of a run, however often its processes were killed.
 
 use crate::run_folder::{ProcessParts, RunFolder};
+use federation::agent::MOST_CHARGES;
 use federation::coordinator::{CoordinatorPhase, FoldInput, SavedRun};
 use federation::log::{Account, FolderView, Log, LogEntry};
-use federation::message::{Attempt, MOST_ATTEMPTS, RunOutcome};
+use federation::message::{Attempt, RunOutcome};
 use federation::store::{History, ServerStore};
 use federation::wire::{self, UnverifiedContent};
 use inference::algorithm::Answers;
@@ -15,6 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Default)]
 struct LedgerSummary {
     charged: BTreeSet<Attempt>,
+    /// What was charged, and what was answered under a charge of before.
+    covered: BTreeSet<Attempt>,
     outbox: BTreeMap<Attempt, Digest>,
     contributed: BTreeSet<Attempt>,
     settled: BTreeSet<Attempt>,
@@ -70,15 +73,22 @@ fn ledger(stage: &RunFolder, play: &ProcessParts, site: usize) -> LedgerSummary 
     let log = Log::view(FolderView::open(&stage.disk(name.as_str())).unwrap()).unwrap();
     let account = Account::of(&log).unwrap();
     account.run(&run).expect("the run is on record").replay().unwrap().expect("its ledger was opened");
-    let mut ledger = LedgerSummary::default();
+    let (mut ledger, summing) = (LedgerSummary::default(), !play.manifest.nodes.is_empty());
     log.scan(&mut |_, entry| {
         let Some(turn) = entry.turn() else { return };
         let at = Attempt { round: turn.round, attempt: turn.attempt };
         match entry {
             LogEntry::Charge { record, .. } if record.sequence == 0 => {}
-            LogEntry::Charge { .. } => assert!(ledger.charged.insert(at), "site {site} charges {at:?} twice"),
+            LogEntry::Charge { .. } | LogEntry::RoundCharged { .. } => {
+                assert!(ledger.charged.insert(at), "site {site} charges {at:?} twice");
+                assert!(ledger.covered.insert(at), "site {site} takes part in {at:?} twice");
+            }
+            // Not charges: an answer under the last one, or the same contribution split again.
+            LogEntry::Resumed { .. } if summing => assert!(ledger.covered.insert(at), "site {site} is in {at:?} twice"),
+            LogEntry::Resumed { .. } => drop(ledger.covered.insert(at)),
+            LogEntry::Retried { .. } => assert!(ledger.covered.insert(at), "site {site} takes part in {at:?} twice"),
             LogEntry::Outbox { bytes, .. } => {
-                assert!(ledger.charged.contains(&at), "site {site} answers {at:?} before the charge");
+                assert!(ledger.covered.contains(&at), "site {site} answers {at:?} before the charge");
                 UnverifiedContent::read(bytes).unwrap().request(&key.public()).unwrap();
                 let before = ledger.outbox.insert(at, wire::content_digest(bytes).unwrap());
                 assert!(before.is_none(), "site {site} makes two answers to {at:?}");
@@ -96,8 +106,10 @@ fn ledger(stage: &RunFolder, play: &ProcessParts, site: usize) -> LedgerSummary 
     let asynchronous = matches!(play.parts.method.schedule, Schedule::Asynchronous(_));
     for round in ledger.charged.iter().map(|at| at.round).filter(|_| !asynchronous) {
         let charges = ledger.charged.iter().filter(|at| at.round == round).count() as u64;
-        assert!(charges <= MOST_ATTEMPTS, "site {site} has charged round {round} {charges} times");
+        let most = if summing { 1 } else { MOST_CHARGES };
+        assert!(charges <= most, "site {site} has charged round {round} {charges} times");
     }
+    assert!(ledger.outbox.len() <= ledger.charged.len(), "site {site} has answered more than it has charged");
     ledger
 }
 
@@ -127,11 +139,11 @@ fn digest(text: &str) -> Digest {
 /// Whatever left a site is charged in its ledger, and what was sent again was the same.
 fn nothing_below_what_was_sent(site: usize, ledger: &LedgerSummary, seen: &Observations) {
     for (at, digest) in &seen.sent {
-        assert!(ledger.charged.contains(at), "site {site} has sent {at:?}, which is not charged");
+        assert!(ledger.covered.contains(at), "site {site} has sent {at:?}, which is not charged");
         assert_eq!(ledger.outbox.get(at), Some(digest), "site {site} has sent other bytes for {at:?}");
     }
     for at in seen.letters.keys().map(|(at, _)| at).chain(&ledger.contributed) {
-        assert!(ledger.charged.contains(at), "site {site} has shared {at:?}, which is not charged");
+        assert!(ledger.covered.contains(at), "site {site} has shared {at:?}, which is not charged");
     }
 }
 
@@ -147,7 +159,7 @@ fn nothing_acknowledged_is_lost(
     let own = history.accepted.iter().filter(|one| one.site == site);
     let accepted: BTreeMap<Attempt, Digest> = own.map(|one| (one.update.at, one.digest)).collect();
     for (at, digest) in &accepted {
-        assert!(ledger.charged.contains(at), "an answer of site {site} to {at:?} is accepted and not charged");
+        assert!(ledger.covered.contains(at), "an answer of site {site} to {at:?} is accepted and not charged");
         assert_eq!(ledger.outbox.get(at), Some(digest), "site {site} has another answer to {at:?} than the server");
     }
     let summing = !play.manifest.nodes.is_empty();
@@ -167,7 +179,7 @@ fn nothing_acknowledged_is_lost(
             && from.contains(&site)
         {
             // The nodes may have all shares of a site that was killed before it heard so: what counts is that it has paid.
-            let paid = |at: &Attempt| at.round == fold.round && ledger.charged.contains(at);
+            let paid = |at: &Attempt| at.round == fold.round && ledger.covered.contains(at);
             let given = seen.letters.keys().any(|(at, _)| paid(at));
             assert!(given, "the sum of round {} has an answer that site {site} did not pay for", fold.round);
         }

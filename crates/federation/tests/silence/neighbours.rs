@@ -169,13 +169,14 @@ fn by_hand(script: &ScriptedServer, shard: &Arc<Shard>) -> Vec<String> {
         let heard = script.tell(&mut party, vec![Instruction::Receipt { at, applied: None }]);
         transcript.hear(&mut party, heard);
     }
-    // Where answers are folded as they come the budget is the limit, elsewhere three charges of a round.
+    // Where answers are folded as they come the budget is the limit, in sums one charge of a round, elsewhere three.
     let told = |reason: &str| transcript.0.iter().filter(|line| line.contains(reason)).count();
     let limited = match script.parts.method.schedule {
         Schedule::Asynchronous(_) => told("reason: Spent"),
         Schedule::Sequential | Schedule::Synchronous => told("reason: Refused"),
     };
-    assert!(limited > 10, "there is an end to what is charged");
+    let summed = !script.manifest.nodes.is_empty() && script.charges(&disk) <= 2;
+    assert!(limited > 10 || summed, "there is an end to what is charged");
     transcript.0
 }
 

@@ -1,7 +1,7 @@
 //! A client's side: seeds first, and the vector only when every seed is held.
 //!
-//! A site that crashes in the middle has dropped out of the attempt: its seeds are nowhere kept. The charge stands, and the next attempt
-//! sends the same contribution under new seeds.
+//! A site that crashes in the middle has dropped out of the attempt: its seeds are nowhere kept. A contribution is made once a round;
+//! each later attempt splits it again with fresh seeds ([`Contributor::again`]), under the charge of the round.
 
 use super::mask::{Mask, Masks, Nonce, Seed};
 use super::message::{Body, Message, SumEffect, SumParty, WordVector};
@@ -14,17 +14,17 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// Splits one contribution into K shares: the vector less K − 1 masks, and the masks as seeds.
 ///
-/// Any K − 1 of them are uniform and independent of the vector; all K add up to it. A node adds a vector to its total as
-/// it comes and cannot take it out again, so the vector is sent when the K − 1 seeds are held: a client that drops out
-/// before that leaves nothing behind that must be undone.
+/// Any K − 1 of them are uniform and independent of the vector; all K add up to it. The vector is sent when the K − 1 seeds are
+/// held: a client that drops out before that leaves nothing behind that must be undone.
 /// One that goes down has dropped out of the attempt: its seeds are nowhere kept, and others in their place are refused.
 pub struct Contributor {
     session: SumSession,
     nonce: Nonce,
     client: u64,
     vector_node: u32,
-    /// Input and noise share, modulo 2^64: wiped when the vector is held, and so are the seeds.
+    /// Input and noise share, modulo 2^64: kept for later attempts of the round, and wiped when this is dropped.
     value: Zeroizing<Vec<i64>>,
+    /// Of this attempt: wiped when the vector is held.
     seeds: Vec<SeedDelivery>,
     done: bool,
 }
@@ -53,6 +53,34 @@ impl Contributor {
         check_contribution(assembly, session, &one)?;
         let mut stream = source.stream(&session.context("seeds", one.place.site(), context))?;
         Ok(Self::split(assembly, session, Nonce::of(session), one, &mut stream))
+    }
+
+    /// Splits the same contribution again, for a later attempt of the same round on the same terms.
+    ///
+    /// The seeds are fresh: with those of an earlier attempt, the vectors of both would differ by public masks only. The contribution
+    /// is not made anew, so that all nodes together learn one share of client noise a round, however many attempts they force.
+    /// What the earlier attempt has not sent is forgotten.
+    ///
+    /// # Errors
+    ///
+    /// [`SumError::OtherSession`] for another run, round or terms, and for an attempt that is not later. Nothing changes then.
+    pub fn again(
+        &mut self,
+        session: &SumSession,
+        source: &mut dyn NoiseSource,
+        context: &NoiseContext,
+    ) -> Result<(), PrivacyError> {
+        SumSession { attempt: session.attempt, ..self.session }.check(session)?;
+        if session.attempt <= self.session.attempt {
+            let (found, expected) = (session.attempt.to_string(), format!("one after {}", self.session.attempt));
+            return Err(SumError::OtherSession { what: "attempt", found, expected }.into());
+        }
+        let mut stream = source.stream(&session.context("seeds", self.client, context))?;
+        (self.session, self.nonce, self.done) = (*session, Nonce::of(session), false);
+        for sealed in &mut self.seeds {
+            (sealed.seed, sealed.held) = (Seed::draw(&mut stream), false);
+        }
+        Ok(())
     }
 
     /// Splits a contribution that was checked.
@@ -93,7 +121,6 @@ impl Contributor {
             Body::VectorHeld { client, node } if client == self.client && node == self.vector_node => {
                 // A node that claims to hold what it was not sent is no reason to forget it.
                 if self.seeds.iter().all(|s| s.held) {
-                    self.value = Zeroizing::default();
                     self.seeds.iter_mut().for_each(|sealed| sealed.seed.zeroize());
                     self.done = true;
                 }
@@ -181,7 +208,7 @@ mod tests {
     use crate::noise::Seeded;
 
     #[test]
-    fn value_and_seeds_are_wiped_when_the_vector_is_held() {
+    fn seeds_are_wiped_when_the_vector_is_held_and_a_later_attempt_draws_others() {
         let session = SumSession { run: [1; 16], round: 2, attempt: 3, manifest: [4; 32] };
         let mut stream = Seeded::new(1).stream(&NoiseContext::default()).unwrap();
         let seeds = vec![SeedDelivery { node: 1, seed: Seed::draw(&mut stream), held: false }];
@@ -193,8 +220,18 @@ mod tests {
         assert!(*one.value == [5, 7] && one.seeds[0].seed != Seed::default(), "it may have to be sent again");
         let (node, vector_held) = told(0, Body::VectorHeld { client: 0, node: 0 });
         assert!(one.handle(node, &vector_held).unwrap().is_empty());
-        assert!(one.value.is_empty() && one.seeds[0].seed == Seed::default());
-        assert!(one.unconfirmed().is_empty());
+        assert!(one.seeds[0].seed == Seed::default() && one.unconfirmed().is_empty());
+        let (mut source, context) = (Seeded::new(2), NoiseContext::default());
+        for (other, taken) in [
+            (session, false),
+            (SumSession { attempt: 2, ..session }, false),
+            (SumSession { round: 3, attempt: 4, ..session }, false),
+            (SumSession { attempt: 4, ..session }, true),
+        ] {
+            assert_eq!(one.again(&other, &mut source, &context).is_ok(), taken, "{other:?}");
+        }
+        assert!(*one.value == [5, 7] && one.seeds[0].seed != Seed::default() && !one.is_done());
+        assert_eq!(one.unconfirmed().len(), 1, "the seed goes out again, and the vector waits for it");
     }
 
     /// Does not compile with buffers that are left as they are.

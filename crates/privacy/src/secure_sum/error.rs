@@ -3,7 +3,7 @@
 //! Some errors refuse one message and change nothing; others end the attempt. [`SumError::ends_the_attempt`] tells which, so that a driver
 //! never has to guess.
 
-use super::SumParty;
+use super::{Renunciation, SumParty};
 
 /// What a machine refused, or why an attempt failed. Clients and nodes are named; no variant carries a word of a vector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -116,6 +116,26 @@ pub enum SumError {
         /// The attempt that is over.
         attempt: u64,
     },
+    /// The node has said that it will not publish in this attempt.
+    #[error("node {node} will not publish in attempt {attempt} of round {round}")]
+    Renounced {
+        /// The node.
+        node: u32,
+        /// The round.
+        round: u64,
+        /// The attempt that is over.
+        attempt: u64,
+        /// Why it is over.
+        why: Renunciation,
+    },
+    /// The node has started this round with another question.
+    #[error("node {node} has started round {round} with another question")]
+    OtherQuestion {
+        /// The node.
+        node: u32,
+        /// The round, which has one question.
+        round: u64,
+    },
     /// The node has published for this round, or for a later one.
     #[error(
         "node {node} has already published attempt {attempt} of round {round}; no other sum of this round may be opened"
@@ -155,6 +175,8 @@ impl SumError {
                 | Self::Incomplete { .. }
                 | Self::Disagreement { .. }
                 | Self::Lost { .. }
+                | Self::Renounced { .. }
+                | Self::OtherQuestion { .. }
                 | Self::Published { .. }
                 | Self::Past { .. }
         )
@@ -174,7 +196,10 @@ impl SumError {
             Self::Conflict { .. } => "resend a message with identical bytes, or not at all",
             Self::Late { .. } => "the client counts as a drop-out of this round",
             Self::TooFew { .. } => "try again with more clients; the manifest fixes how many may be missing",
-            Self::Incomplete { .. } | Self::Lost { .. } => "start another attempt of the round",
+            Self::Incomplete { .. } | Self::Lost { .. } | Self::Renounced { .. } => {
+                "start another attempt of the round"
+            }
+            Self::OtherQuestion { .. } => "ask every party of a round the same question",
             Self::Disagreement { .. } => "a node told different things to different nodes: compare their logs",
             Self::Missing { .. } => "ask these nodes to resend, or start another attempt",
             Self::Gathering => "tell the node to close",

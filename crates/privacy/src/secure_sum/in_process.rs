@@ -6,9 +6,10 @@
 use super::contributor::{Contributor, check_contribution};
 use super::mask::Nonce;
 use super::message::{Body, Message, SumEffect, SumParty};
+use super::received::ReceivedVectors;
 use super::{Assembly, ClientSet, Node, Opener, SumError, SumNoise, SumSession, node_noise};
 use crate::gate::sensitivity_units;
-use crate::noise::{NoiseContext, NoiseSource, NoiseStream};
+use crate::noise::{Digest, NoiseContext, NoiseSource, NoiseStream};
 use crate::outgoing::Contribution;
 use crate::record::{NoiseCall, Tape};
 use crate::{GridVector, NoiseMultiplier, Outgoing, PrivacyError, Released, Trust};
@@ -193,7 +194,11 @@ impl SecureSum {
     /// Starts every node with its noise.
     fn start(&mut self, noise: &[Vec<i64>]) {
         let (assembly, session) = (&self.assembly, &self.session);
-        self.nodes = (0..).zip(noise).map(|(number, noise)| Node::fresh(assembly, session, number, noise)).collect();
+        // Nobody drops out between its seeds and its vector here: vectors need not be kept.
+        let fresh = |(number, noise): (u32, &Vec<i64>)| {
+            Node::fresh(assembly, session, number, Digest::default(), noise, ReceivedVectors::added())
+        };
+        self.nodes = (0..).zip(noise).map(fresh).collect();
     }
 
     /// The node of this number, or an error.

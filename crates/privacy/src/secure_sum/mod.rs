@@ -21,6 +21,7 @@ mod mask;
 mod message;
 mod node;
 mod opener;
+mod received;
 mod record;
 
 pub use assembly::{Assembly, SumNoise, SumSession};
@@ -32,4 +33,4 @@ pub use mask::Seed;
 pub use message::{Body, Message, SumEffect, SumParty, WordVector};
 pub use node::{Node, node_noise};
 pub use opener::Opener;
-pub use record::{NodeProgress, NodeRecord, Partial};
+pub use record::{NodeProgress, NodeRecord, Partial, Renunciation};

@@ -6,7 +6,8 @@
 use super::assembly::digest_of;
 use super::mask::{Mask, Masks, Nonce, Seed};
 use super::message::{Body, Message, SumEffect, SumParty, WordVector};
-use super::record::{NodeProgress, NodeRecord, Partial};
+use super::received::ReceivedVectors;
+use super::record::{NodeProgress, NodeRecord, Partial, Renunciation};
 use super::{Assembly, ClientSet, SumError, SumNoise, SumSession};
 use crate::gate::CalibratedNoise;
 use crate::noise::{Digest, NoiseContext, NoiseSource};
@@ -15,15 +16,18 @@ use zeroize::Zeroizing;
 
 /// One of the K nodes, in one session.
 ///
-/// Memory: one word for each coordinate, 16 bytes for each client, and 8 for each whose vector it gets.
+/// Memory: one word for each coordinate, 16 bytes for each client, and the vectors that it gets, until the set of clients is fixed:
+/// 256 MB at most. Where they would be more it adds them up as they come, and keeps 8 bytes for each.
 pub struct Node {
     assembly: Assembly,
     session: SumSession,
+    /// Digest of the question that the sum is about.
+    question: Digest,
     number: u32,
-    /// The node's noise, and the vectors that came: shares are added to it as they come.
+    /// The node's noise, and what was added to it.
     total: WordVector,
     seeds: Vec<Seed>,
-    fingerprints: Vec<u64>,
+    vectors: ReceivedVectors,
     held: ClientSet,
     heard: Vec<Option<ClientSet>>,
     confirmed: Vec<Option<Digest>>,
@@ -67,9 +71,10 @@ impl Node {
     ///
     /// - No record, or one of an earlier session: noise is drawn, and the start is to be kept before anything is taken.
     /// - Started in this session: what it held is gone, the attempt fails ([`SumError::Lost`]); noise is not drawn again.
+    /// - Renounced in this session: it stays so ([`SumError::Renounced`]).
     /// - Prepared or published in this session: it goes on with the very bytes that were kept.
-    /// - Published for this round in another attempt ([`SumError::Published`]), or at a later session already
-    ///   ([`SumError::Past`]): refused.
+    /// - Published for this round in another attempt ([`SumError::Published`]), at a later session already ([`SumError::Past`]), or
+    ///   in this round with another question than that of the context ([`SumError::OtherQuestion`]): refused.
     ///
     /// There is one machine of a node at a time: the one of an earlier attempt is dropped before another is started, and a record
     /// that is older than the one kept is not kept ([`NodeRecord::replace`]).
@@ -86,30 +91,40 @@ impl Node {
             Err(misdirected("a start or a record", number, assembly.nodes()))?;
         }
         if let Some(record) = last
-            && let Some(kept) = resumable(record, session)?
+            && let Some(kept) = resumable(record, session, &context.query)?
         {
             record.held.check(assembly.cohort().clients())?;
-            let mut node = Self { phase: kept, ..Self::fresh(assembly, session, number, &[]) }.with_own_confirmation();
+            let fresh = Self::fresh(assembly, session, number, context.query, &[], ReceivedVectors::added());
+            let mut node = Self { phase: kept, ..fresh }.with_own_confirmation();
             node.heard[number as usize] = Some(record.held.clone());
             let effects = node.unconfirmed();
             return Ok((node, effects));
         }
         let noise = Zeroizing::new(node_noise(assembly, session, number, source, context)?);
-        let node = Self::fresh(assembly, session, number, &noise);
+        let vectors = ReceivedVectors::none(assembly);
+        let node = Self::fresh(assembly, session, number, context.query, &noise, vectors);
         let effects = vec![node.persist(NodeProgress::Started)];
         Ok((node, effects))
     }
 
     /// A node that has drawn its noise and holds nothing else.
-    pub(super) fn fresh(assembly: &Assembly, session: &SumSession, number: u32, noise: &[i64]) -> Self {
+    pub(super) fn fresh(
+        assembly: &Assembly,
+        session: &SumSession,
+        number: u32,
+        question: Digest,
+        noise: &[i64],
+        vectors: ReceivedVectors,
+    ) -> Self {
         let (clients, nodes) = (assembly.cohort().clients(), assembly.nodes() as usize);
         Self {
             assembly: assembly.clone(),
             session: *session,
+            question,
             number,
             total: WordVector::new(noise.iter().map(|&n| n as u64).collect()),
             seeds: Vec::new(),
-            fingerprints: Vec::new(),
+            vectors,
             held: ClientSet::none(clients),
             heard: vec![None; nodes],
             confirmed: vec![None; nodes],
@@ -130,7 +145,7 @@ impl Node {
         }
         match message.body {
             Body::Seed { client, node, seed } => self.take_seed(client, node, seed),
-            Body::Vector { client, words } => self.take_vector(client, &words),
+            Body::Vector { client, words } => self.take_vector(client, words),
             Body::Close => self.close(),
             Body::Holdings { node, held } => self.hear(node, held),
             Body::Confirmation { node, digest } => self.take_confirmation(node, digest),
@@ -162,6 +177,17 @@ impl Node {
             NodePhase::Comparing | NodePhase::Failed(_) => {}
         }
         effects
+    }
+
+    /// What is to be kept before anybody is told that this node will not publish in this attempt; none while it may.
+    ///
+    /// Without this record a node that went down after it had prepared its part would take the attempt up again, and publish in one
+    /// that it has said to be over.
+    pub fn renounced(&self) -> Option<SumEffect> {
+        match &self.phase {
+            NodePhase::Failed(error) => Some(self.persist(NodeProgress::Renounced(Renunciation::of(error)))),
+            _ => None,
+        }
     }
 
     /// Why nothing is published yet, or never will be; none if it is.
@@ -200,24 +226,18 @@ impl Node {
         Ok(vec![self.holding(client)])
     }
 
-    /// Adds a vector to the total, once. Which one it was is remembered by a fingerprint.
-    fn take_vector(&mut self, client: u64, words: &WordVector) -> Result<Vec<SumEffect>, SumError> {
+    /// Holds a vector, once. The same one again is confirmed again; another one is a conflict.
+    fn take_vector(&mut self, client: u64, words: WordVector) -> Result<Vec<SumEffect>, SumError> {
         self.check_client("a vector", client, self.number, self.assembly.vector_node(client) == self.number)?;
         words.check("a vector", self.assembly.shape().dimension())?;
-        let place = (client / u64::from(self.assembly.nodes())) as usize;
-        if self.held.contains(client) {
-            if self.fingerprints.get(place).is_some_and(|known| *known != words.fingerprint()) {
-                return Err(SumError::Conflict { what: "vector", from: SumParty::Client(client) });
-            }
-        } else {
+        if !self.held.contains(client) {
             self.check_open("vector", client)?;
-            if self.fingerprints.is_empty() {
-                let most = self.assembly.cohort().clients().div_ceil(u64::from(self.assembly.nodes()));
-                self.fingerprints = vec![0; most as usize];
-            }
-            self.fingerprints[place] = words.fingerprint();
-            self.total.add(words);
+            self.vectors.take(client, words, &mut self.total);
             self.held.insert(client);
+        } else if matches!(self.phase, NodePhase::Gathering | NodePhase::Comparing)
+            && !self.vectors.knows(client, &words)
+        {
+            return Err(SumError::Conflict { what: "vector", from: SumParty::Client(client) });
         }
         Ok(vec![self.holding(client)])
     }
@@ -273,7 +293,8 @@ impl Node {
         let Some(lists) = self.heard.iter().cloned().collect::<Option<Vec<ClientSet>>>() else {
             return Ok(Vec::new());
         };
-        let set = match common_set(&self.assembly, &lists) {
+        let apart = matches!(self.vectors, ReceivedVectors::Apart(_));
+        let set = match common_set(&self.assembly, &lists, apart) {
             Ok(set) => set,
             Err(error) => return self.fail(error),
         };
@@ -307,9 +328,10 @@ impl Node {
         ])
     }
 
-    /// The total and the masks of the set's clients. Seeds are expanded here, one after the other, and then wiped.
+    /// The total with the vectors and the masks of the set's clients. Seeds are expanded here, one after the other, and then wiped.
     fn add_masks(&mut self, set: &ClientSet) -> WordVector {
         let mut total = std::mem::take(&mut self.total);
+        self.vectors.settle(set, &mut total);
         let seeds = std::mem::take(&mut self.seeds);
         let seeded = set.iter().filter(|client| self.assembly.vector_node(*client) != self.number);
         let masks = seeded.map(|client| Mask { client, node: self.number, seed: &seeds[client as usize] });
@@ -320,6 +342,7 @@ impl Node {
     /// The attempt is over for this node; shares are wiped.
     fn fail(&mut self, error: SumError) -> Result<Vec<SumEffect>, SumError> {
         (self.total, self.seeds) = (WordVector::default(), Vec::new());
+        self.vectors.wipe();
         self.phase = NodePhase::Failed(error.clone());
         Err(error)
     }
@@ -390,15 +413,22 @@ impl Node {
     fn persist(&self, progress: NodeProgress) -> SumEffect {
         let held = self.heard.get(self.number as usize).cloned().flatten();
         let held = held.unwrap_or_else(|| ClientSet::none(self.assembly.cohort().clients()));
-        SumEffect::Persist(NodeRecord { session: self.session, node: self.number, progress, held })
+        SumEffect::Persist(NodeRecord {
+            session: self.session,
+            question: self.question,
+            node: self.number,
+            progress,
+            held,
+        })
     }
 }
 
-/// The clients whose shares are at all nodes: at least N − T_d, and with them everyone whose vector is in a total.
-fn common_set(assembly: &Assembly, lists: &[ClientSet]) -> Result<ClientSet, SumError> {
+/// The clients whose shares are at all nodes: at least N − T_d; and, where vectors are not kept apart, with them everyone whose vector
+/// is in a total.
+fn common_set(assembly: &Assembly, lists: &[ClientSet], apart: bool) -> Result<ClientSet, SumError> {
     let mut set = lists[0].clone();
     lists.iter().for_each(|list| set.keep_common(list));
-    for (vector_node, list) in (0_u32..).zip(lists) {
+    for (vector_node, list) in (0_u32..).zip(lists).filter(|_| !apart) {
         let mut added = list.iter().filter(|client| assembly.vector_node(*client) == vector_node);
         if let Some(client) = added.find(|client| !set.contains(*client)) {
             let node = lists.iter().position(|list| !list.contains(client)).unwrap_or_default();
@@ -413,8 +443,10 @@ fn common_set(assembly: &Assembly, lists: &[ClientSet]) -> Result<ClientSet, Sum
 }
 
 /// What a node goes on with after a restart: none if the session is new to it.
-fn resumable(record: &NodeRecord, session: &SumSession) -> Result<Option<NodePhase>, SumError> {
-    if record.is_before(session)? {
+fn resumable(record: &NodeRecord, session: &SumSession, question: &Digest) -> Result<Option<NodePhase>, SumError> {
+    let later = record.is_before(session)?;
+    record.check_question(session.round, question)?;
+    if later {
         return Ok(None);
     }
     match &record.progress {
@@ -423,6 +455,7 @@ fn resumable(record: &NodeRecord, session: &SumSession) -> Result<Option<NodePha
         }
         NodeProgress::Prepared(partial) => Ok(Some(NodePhase::Prepared(partial.clone()))),
         NodeProgress::Published(partial) => Ok(Some(NodePhase::Published(partial.clone()))),
+        NodeProgress::Renounced(why) => Err(record.renounced(*why)),
     }
 }
 

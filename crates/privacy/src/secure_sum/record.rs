@@ -20,6 +20,41 @@ pub struct Partial {
     pub words: WordVector,
 }
 
+/// Why a node will not publish in an attempt. It names parties and nothing that they hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Renunciation {
+    /// It went down, and what it held is gone.
+    Lost,
+    /// Fewer clients are in the set that the nodes share than the terms need.
+    TooFew,
+    /// It has no such sum: the question has no terms, or the round has another question.
+    Terms,
+    /// Another node confirmed a different set.
+    Disagreement {
+        /// The node that differs.
+        with: u32,
+    },
+    /// A vector is in a total that needs a mask which a node does not hold. Only where vectors are too many to be kept apart.
+    Incomplete {
+        /// The client whose vector it is.
+        client: u64,
+    },
+}
+
+impl Renunciation {
+    /// What an attempt that ended with this error is renounced for.
+    pub fn of(error: &SumError) -> Self {
+        match *error {
+            SumError::Lost { .. } | SumError::Renounced { why: Self::Lost, .. } => Self::Lost,
+            SumError::TooFew { .. } => Self::TooFew,
+            SumError::Disagreement { other, .. } => Self::Disagreement { with: other },
+            SumError::Incomplete { client, .. } => Self::Incomplete { client },
+            SumError::Renounced { why, .. } => why,
+            _ => Self::Terms,
+        }
+    }
+}
+
 /// How far a node has come in a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NodeProgress {
@@ -29,6 +64,8 @@ pub enum NodeProgress {
     Prepared(Partial),
     /// All nodes have confirmed the set: the partial sum is public.
     Published(Partial),
+    /// It will not publish in this attempt. It has not, and what it held is wiped.
+    Renounced(Renunciation),
 }
 
 impl NodeProgress {
@@ -37,14 +74,14 @@ impl NodeProgress {
         match self {
             Self::Started => 0,
             Self::Prepared(_) => 1,
-            Self::Published(_) => 2,
+            Self::Published(_) | Self::Renounced(_) => 2,
         }
     }
 
     /// The partial sum, once it is fixed.
     fn partial(&self) -> Option<&Partial> {
         match self {
-            Self::Started => None,
+            Self::Started | Self::Renounced(_) => None,
             Self::Prepared(partial) | Self::Published(partial) => Some(partial),
         }
     }
@@ -55,6 +92,8 @@ impl NodeProgress {
 pub struct NodeRecord {
     /// The session that the node was in.
     pub session: SumSession,
+    /// Digest of the question of the session's round: a round has one.
+    pub question: Digest,
     /// The node that keeps the record.
     pub node: u32,
     /// How far it has come.
@@ -67,7 +106,8 @@ impl NodeRecord {
     /// Keeps this record in the place of an earlier one; the same one again changes nothing.
     ///
     /// Refused are an older one ([`SumError::Past`]), one of a round that was published in another attempt
-    /// ([`SumError::Published`]), another partial sum in one session ([`SumError::Conflict`]), one of another run, and one of
+    /// ([`SumError::Published`]), one of an attempt that was renounced ([`SumError::Renounced`]), another partial sum in one session
+    /// ([`SumError::Conflict`]), another question in one round ([`SumError::OtherQuestion`]), one of another run, and one of
     /// other terms in the same session; a later session may have other terms. So what is kept only moves forward, in whatever order records come, and of a machine that was
     /// overtaken by a later attempt nothing leaves.
     pub fn replace(self, kept: &mut Option<Self>) -> Result<(), SumError> {
@@ -87,11 +127,21 @@ impl NodeRecord {
                 expected: SumParty::Node(self.node).to_string(),
             });
         }
-        if self.is_before(&next.session)? {
+        let later = self.is_before(&next.session)?;
+        self.check_question(next.session.round, &next.question)?;
+        if later || self.progress == next.progress {
             return Ok(());
+        }
+        if let NodeProgress::Renounced(why) = self.progress {
+            return Err(self.renounced(why));
         }
         if next.progress.step() < self.progress.step() {
             return Err(self.past());
+        }
+        match (&self.progress, &next.progress) {
+            (NodeProgress::Prepared(_), NodeProgress::Renounced(_)) => return Ok(()),
+            (NodeProgress::Published(_), NodeProgress::Renounced(_)) => return Err(self.published()),
+            _ => {}
         }
         match self.progress.partial() {
             Some(known) if next.progress.partial() != Some(known) => {
@@ -110,11 +160,29 @@ impl NodeRecord {
         match (kept.round, kept.attempt).cmp(&(session.round, session.attempt)) {
             Ordering::Greater => Err(self.past()),
             Ordering::Less if kept.round == session.round && matches!(self.progress, NodeProgress::Published(_)) => {
-                Err(SumError::Published { node: self.node, round: kept.round, attempt: kept.attempt })
+                Err(self.published())
             }
             Ordering::Less => Ok(true),
             Ordering::Equal => kept.check(session).map(|()| false),
         }
+    }
+
+    /// Refuses another question for the round of the record.
+    pub(super) fn check_question(&self, round: u64, question: &Digest) -> Result<(), SumError> {
+        if self.session.round == round && self.question != *question {
+            return Err(SumError::OtherQuestion { node: self.node, round });
+        }
+        Ok(())
+    }
+
+    /// The error that names the attempt in which the node has published.
+    fn published(&self) -> SumError {
+        SumError::Published { node: self.node, round: self.session.round, attempt: self.session.attempt }
+    }
+
+    /// The error that names the attempt in which the node will not publish.
+    pub(super) fn renounced(&self, why: Renunciation) -> SumError {
+        SumError::Renounced { node: self.node, round: self.session.round, attempt: self.session.attempt, why }
     }
 
     /// The error that names where the node is already.

@@ -141,11 +141,20 @@ pub fn calibrate(
         entry.noise_multiplier = Some("1".into());
     }
     let plan = Plan::of(&typed)?;
-    let at = |z: NoiseMultiplier| plan.with_noise(&open, z)?.charged();
-    meaningful(delta, &plan)?;
+    calibrate_plan(&|z| plan.with_noise(&open, z), epsilon, delta, costs)
+}
+
+/// The least noise multiplier within a budget of the plans that follow from one, and the cost with it.
+pub fn calibrate_plan(
+    plan_of: &dyn Fn(NoiseMultiplier) -> Result<Plan, PrivacyError>,
+    epsilon: Epsilon,
+    delta: Delta,
+    costs: &AccountCosts,
+) -> Result<AccountAnswer, StudyError> {
+    meaningful(delta, &plan_of(NoiseMultiplier::new(1.0)?)?)?;
+    let at = |z: NoiseMultiplier| plan_of(z)?.charged();
     let z = accounting::calibrate::calibrate(costs.accountant(), &at, epsilon, delta)?;
-    let plan = plan.with_noise(&open, z)?;
-    AccountAnswer::at_delta(Found::NoiseMultiplier(z, epsilon), plan, costs, delta)
+    AccountAnswer::at_delta(Found::NoiseMultiplier(z, epsilon), plan_of(z)?, costs, delta)
 }
 
 /// The most steps of one mechanism within a budget, and the cost of them. Its number of steps is left out.
@@ -161,8 +170,17 @@ pub fn steps(
     };
     let mut once = typed.clone();
     once.mechanisms.iter_mut().for_each(|mechanism| mechanism.steps = Some("1".into()));
-    let plan = Plan::of(&once)?;
-    meaningful(delta, &plan)?;
+    steps_of_plan(&Plan::of(&once)?, epsilon, delta, costs)
+}
+
+/// The most steps within a budget, where every event of the plan has as many; their own numbers of steps do not count.
+pub fn steps_of_plan(
+    plan: &Plan,
+    epsilon: Epsilon,
+    delta: Delta,
+    costs: &AccountCosts,
+) -> Result<AccountAnswer, StudyError> {
+    meaningful(delta, plan)?;
     let steps = accounting::steps::steps(costs.accountant(), &|steps| plan.repeated(steps).charged(), epsilon, delta)?;
     AccountAnswer::at_delta(Found::Steps(epsilon), plan.repeated(steps), costs, delta)
 }

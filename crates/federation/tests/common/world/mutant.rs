@@ -85,10 +85,12 @@ impl FaultWorld {
 /// M26: writes the ledger anew without charges that have no answer.
 pub(super) fn refund(disk: &SimulatedDisk) {
     let Ok(log) = Log::open(disk.clone()) else { return };
-    let (mut answered, mut entries) = (BTreeSet::new(), Vec::new());
+    let (mut answered, mut rounds, mut entries) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     let scanned = log.scan(&mut |_, entry| {
-        if let LogEntry::Outbox { turn, .. } | LogEntry::Contributed { turn } = entry {
-            answered.insert((turn.round, turn.attempt));
+        match entry {
+            LogEntry::Outbox { turn, .. } => drop(answered.insert((turn.round, turn.attempt))),
+            LogEntry::Contributed { turn } => drop(rounds.insert(turn.round)),
+            _ => {}
         }
         entries.push(entry.clone());
     });
@@ -99,8 +101,14 @@ pub(super) fn refund(disk: &SimulatedDisk) {
     disk.put("ledger.log", &[]);
     let Ok(mut log) = Log::open(disk.clone()) else { return };
     for entry in entries {
-        let unanswered = matches!(&entry, LogEntry::Charge { turn, record, .. }
-            if record.sequence > 0 && !answered.contains(&(turn.round, turn.attempt)));
+        let unanswered = match &entry {
+            LogEntry::Charge { turn, record, .. } => {
+                record.sequence > 0 && !answered.contains(&(turn.round, turn.attempt))
+            }
+            LogEntry::RoundCharged { turn, .. } | LogEntry::Retried { turn } => !rounds.contains(&turn.round),
+            LogEntry::Resumed { .. } => true,
+            _ => false,
+        };
         if !unanswered && log.append(&entry).is_err() {
             return;
         }
