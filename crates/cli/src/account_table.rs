@@ -66,11 +66,15 @@ fn fitting(answer: &AccountAnswer) -> String {
     }
 }
 
-/// Whether the truth is enclosed or bounded from above only, and whose truth it is.
+/// Whether the truth is enclosed, bounded from above only, or what a paper says of it; and whose truth it is.
 fn certainty(letter: &str, answer: &AccountAnswer) -> String {
     let (lower, upper) = (down(answer.cost().lower), up(answer.cost().upper));
+    let name = answer.accountant.name;
     match (answer.two_sided, answer.of_worst_pair()) {
-        (false, _) => format!("upper bound only ({}): the true {letter} is at most {upper}", answer.accountant.name),
+        (false, _) if answer.accountant.published_only => {
+            format!("as published ({name}): {letter} = {upper} by the authors' formula; not certified by this program")
+        }
+        (false, _) => format!("certified, upper bound only ({name}): the true {letter} is at most {upper}"),
         (true, false) => format!("certified: the true {letter} lies in [{lower}, {upper}]"),
         (true, true) => {
             let whose = format!("{letter} of the worst case that the theorem allows (dominating pair)");

@@ -6,6 +6,7 @@ mod finished;
 
 pub(crate) use federation::{
     AgentCommand, AgentRun, DemoArguments, Demonstration, LedgerQuestion, NodeCommand, PolicyCommand, ServeArguments,
+    StudyCommand,
 };
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -76,7 +77,7 @@ pub(crate) enum Command {
     },
     /// Rewrite the report of a finished run
     Report(ReportArguments),
-    /// Write the tables of a finished run as CSV or LaTeX: effects, scores and privacy
+    /// Write the tables of a finished run as CSV or LaTeX: effects, parameters, scores and privacy
     Export(ExportArguments),
     /// Compare two finished runs: scores paired by seed, privacy, and effects
     #[command(after_help = COMPARE_HELP)]
@@ -88,17 +89,17 @@ pub(crate) enum Command {
         #[arg(value_name = "RUN")]
         other: PathBuf,
     },
-    /// Validate a study against the header and schema of its data, and describe what it would run
+    /// Validate a study against its schema and table, and describe what it would run
     #[command(
-        after_help = "Reads no rows. Exit code 0 if the study is valid, with or without warnings; 2 if it is invalid or \
-                      a file is missing."
+        after_help = "The cells of a CSV file of your own are compared with the schema; what they hold is never shown. Exit code 0 if the \
+                      study is valid, with or without warnings; 2 if it or its table is invalid or a file is missing."
     )]
     Check {
         /// The study
         #[arg(value_name = "STUDY.toml")]
         study: PathBuf,
     },
-    /// Show what a study will cost each client, without reading a row
+    /// Show what a study will cost each client, from public numbers
     Plan {
         /// The study
         #[arg(value_name = "STUDY.toml")]
@@ -142,13 +143,18 @@ pub(crate) enum Command {
         #[arg(long, value_name = "COLUMN")]
         sites: Option<String>,
     },
-    /// Show or verify a site's ledger; read-only, so the agent may be running
+    /// Show or verify a site's ledger, or verify the file of a finished run; read-only, so the agent may be running
     Ledger {
         #[command(subcommand)]
         asked: LedgerQuestion,
     },
     /// Run the server of a federation: rounds, secure sums, results and a dashboard
     Serve(ServeArguments),
+    /// Write a finished run of a federation into one file that anyone can check
+    Study {
+        #[command(subcommand)]
+        asked: StudyCommand,
+    },
     /// Run a secure-sum node
     Node {
         #[command(subcommand)]

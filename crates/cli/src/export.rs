@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use study::export::{ExportTable, tables};
-use study::{RunResults, StudyError, write_whole};
+use study::{EXPORTED, RunResults, StudyError, write_whole};
 
 /// Writes the tables, or returns the text of one.
 pub(crate) fn run(asked: &ExportArguments, json: bool) -> Result<String, Failure> {
@@ -17,7 +17,7 @@ pub(crate) fn run(asked: &ExportArguments, json: bool) -> Result<String, Failure
         true => asked.results.clone(),
         false => asked.results.parent().unwrap_or(Path::new(".")).to_owned(),
     };
-    let out = asked.out.clone().unwrap_or_else(|| folder.join("tables"));
+    let out = asked.out.clone().unwrap_or_else(|| folder.join(EXPORTED));
     let mut object = Map::new();
     let mut text = String::new();
     for table in &tables {
@@ -34,6 +34,7 @@ pub(crate) fn run(asked: &ExportArguments, json: bool) -> Result<String, Failure
 fn one(tables: &[ExportTable], wanted: ExportName, asked: &ExportArguments, json: bool) -> Result<String, Failure> {
     let name = match wanted {
         ExportName::Effects => "effects",
+        ExportName::Parameters => "parameters",
         ExportName::Scores => "scores",
         ExportName::Privacy => "privacy",
     };

@@ -249,6 +249,8 @@ fn ledger_code(error: &LogError) -> &'static str {
         LogError::Damaged { .. } => "L003",
         LogError::Version { .. } => "L004",
         LogError::Ledger { .. } | LogError::NoSuchSite { .. } | LogError::OtherSite { .. } => "L005",
+        LogError::ClosedRun { .. } => "L005",
+        LogError::Lifetime { .. } => "F111",
         LogError::Memory { .. } => "L006",
     }
 }

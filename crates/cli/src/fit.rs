@@ -121,10 +121,13 @@ fn total(FitLifetime { epsilon, delta, .. }: &FitLifetime) -> String {
     format!("ε = {} at δ = {}", sum(*epsilon), sum(*delta))
 }
 
-/// A sum of budgets in all its digits, or rounded upwards where these are many.
+/// A sum of budgets as written: without what adding up binary numbers leaves in the last digit, or rounded upwards where the digits
+/// are many.
 fn sum(value: f64) -> String {
-    let all = shortest(value);
-    if all.len() <= 8 { all } else { up(value) }
+    let near: f64 = format!("{value:.12e}").parse().unwrap_or(value);
+    let written = shortest(near);
+    let is_written = (near - value).abs() <= 4.0 * f64::EPSILON * value;
+    if is_written && written.len() <= 8 { written } else { up(value) }
 }
 
 /// Shows rounds on a terminal, and says what the owner should know.
@@ -168,6 +171,10 @@ impl FitObserver for FitProgress {
 
     fn warn(&self, warning: &Warning) {
         self.say(&format!("warning: {} ({}); {}", warning.what, warning.code.as_str(), warning.hint));
+    }
+
+    fn mapped(&self, cells: &str) {
+        self.say(&format!("{cells} (only you see this line)"));
     }
 
     fn round(&self, round: u64, of: u64) {

@@ -3,8 +3,10 @@
 use crate::account_table::{TableRows, lines};
 use crate::arguments::LedgerQuestion;
 use crate::failure::Failure;
+use crate::federation::commands::bundle;
 use federation::log::{Account, FILE, FolderView, Log, RunAccount, RunStanding};
-use federation::policy::{GrantTotals, PromisePair, PromiseScope};
+use federation::policy::GrantTotals;
+use privacy::{FilterMember, MemberGauge, Portfolio, PortfolioAccount, PrivacyError, PromisePair};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::io::ErrorKind;
@@ -13,7 +15,10 @@ use study::digits::{hexadecimal, shortest, up};
 
 /// The answer, as text or as one object.
 pub(crate) fn run(asked: &LedgerQuestion, json: bool) -> Result<String, Failure> {
-    let (LedgerQuestion::Show { home } | LedgerQuestion::Verify { home }) = asked;
+    let home = match asked {
+        LedgerQuestion::Verify { bundle: Some(bundle), .. } => return bundle::verify(bundle, json),
+        LedgerQuestion::Show { home } | LedgerQuestion::Verify { home, bundle: None } => home,
+    };
     let log = view(home)?;
     let account = Account::of(&log)?;
     match asked {
@@ -35,13 +40,12 @@ fn view(home: &Path) -> Result<Log<FolderView>, Failure> {
     Ok(Log::view(FolderView::open(&folder).map_err(federation::log::LogError::from)?)?)
 }
 
-/// Replays every run's account, and reads what the site remembers.
+/// Replays every run's account, and reads what the site remembers: of runs that the ledger has, and of no others.
 fn verify(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String, Failure> {
-    let mut remembered = 0;
     for run in &account.runs {
         run.replay()?;
-        remembered += usize::from(log.snapshot(&run.run)?.is_some());
     }
+    let remembered = log.check_snapshots()?;
     if json {
         let mut object = head(log, account);
         object["sound"] = true.into();
@@ -63,13 +67,19 @@ fn verify(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String
 /// One line a run, then the sums and the last record.
 fn show(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String, Failure> {
     let spent = account.runs.iter().map(RunAccount::spent).collect::<Result<Vec<f64>, _>>()?;
-    let GrantTotals { epsilon, delta, promised } = account.granted();
-    let adds_up = promised != PromiseScope::Several;
+    let granted = (!account.has_several_pairs()).then(|| account.granted());
+    let lifetime = account.cap.map(|cap| Lifetime::of(account, &Portfolio::new(cap)));
     if json {
         let runs = account.runs.iter().zip(&spent).map(|(run, spent)| object(run, *spent));
         let mut object = head(log, account);
         object["runs"] = runs.collect();
-        object["granted"] = adds_up.then(|| json!({ "epsilon": limited(epsilon), "delta": delta })).into();
+        object["granted"] =
+            granted.map(|GrantTotals { epsilon, delta }| json!({ "epsilon": limited(epsilon), "delta": delta })).into();
+        object["lifetime"] = match &lifetime {
+            Some(Ok(lifetime)) => lifetime.object(),
+            Some(Err(why)) => json!({ "counts_as": null, "why": why.to_string() }),
+            None => Value::Null,
+        };
         return Ok(format!("{object}\n"));
     }
     let mut text = String::new();
@@ -78,16 +88,86 @@ fn show(log: &Log<FolderView>, account: &Account, json: bool) -> Result<String, 
         text.push('\n');
     }
     let mut rows: TableRows = Vec::new();
-    if account.runs.len() > 1 {
-        let together = match adds_up {
-            true => format!("{} at δ = {} in all runs together", epsilon_words(epsilon), up(delta)),
-            false => "no total: the runs have different relations or units, which do not add up".into(),
+    if account.runs.len() > 1 && lifetime.is_none() {
+        let together = match granted {
+            Some(GrantTotals { epsilon, delta }) => {
+                format!("{} at δ = {} in all runs together", epsilon_words(epsilon), up(delta))
+            }
+            None => "no total: the runs have different relations or units, which do not add up".into(),
         };
         rows.push(("granted", together));
+    }
+    match &lifetime {
+        Some(Ok(lifetime)) => rows.extend(lifetime.rows(account)),
+        Some(Err(why)) => rows.push(("all runs", format!("no total: {why}"))),
+        None => {}
     }
     rows.extend(ends(log, account));
     let _ = write!(text, "{}", lines(&rows));
     Ok(text)
+}
+
+/// All runs of a site in the lifetime budget that was in force when the last one was accepted.
+struct Lifetime {
+    /// With everything that open runs may still charge.
+    all: PortfolioAccount,
+    /// By what was charged so far.
+    charged: PortfolioAccount,
+    /// How many more like the last one fit.
+    room: Option<u64>,
+}
+
+impl Lifetime {
+    /// Refused where no theorem converts the promise of one of the runs.
+    fn of(account: &Account, portfolio: &Portfolio) -> Result<Self, PrivacyError> {
+        let (all, charged) = (account.lifetime(portfolio, None)?, account.charged(portfolio)?);
+        Ok(Self { all, charged, room: account.room(portfolio)? })
+    }
+
+    fn rows(&self, account: &Account) -> TableRows {
+        let cap = self.all.portfolio().cap();
+        let (most, delta) = (up(cap.epsilon.get()), up(cap.delta.get()));
+        let counts = match self.all.counts_as() {
+            Some(gauge) => format!("count as ε = {} of {most} at δ = {delta} (by {})", up(gauge.epsilon), gauge.member),
+            None => format!("count as more than any ε; the policy allows {most} at δ = {delta}"),
+        };
+        let mut rows: TableRows = vec![("all runs", format!("{counts}, {}", cap.pair))];
+        let gauges = self.all.gauges();
+        let shown = [FilterMember::Gdp, FilterMember::Renyi, FilterMember::AddedUp];
+        let of = |member: FilterMember| gauges.iter().find(|gauge| gauge.member == member);
+        let words = |gauge: &MemberGauge| format!("{} {}", gauge.member, gauge_words(gauge.epsilon));
+        let others: Vec<String> = shown.into_iter().filter_map(of).map(words).collect();
+        let GrantTotals { epsilon, .. } = account.granted();
+        rows.push(("", format!("{}; sum of the grants {}", others.join(", "), gauge_words(epsilon))));
+        if let (Some(open), Some(now)) = (self.all.counts_as(), self.charged.counts_as())
+            && open.epsilon > now.epsilon
+        {
+            rows.push(("reserved", format!("by open runs; what was charged so far counts as ε = {}", up(now.epsilon))));
+        }
+        rows.extend(self.room.map(|room| ("room", format!("for {room} more runs like the last, one after the other"))));
+        rows
+    }
+
+    fn object(&self) -> Value {
+        let cap = self.all.portfolio().cap();
+        let gauges =
+            self.all.gauges().into_iter().map(|gauge| (gauge.member.to_string(), json!(limited(gauge.epsilon))));
+        json!({
+            "max_epsilon": cap.epsilon.get(),
+            "max_delta": cap.delta.get(),
+            "adjacency": cap.pair.adjacency.to_string(),
+            "unit": cap.pair.unit.to_string(),
+            "counts_as": self.all.counts_as().map(|gauge| gauge.epsilon),
+            "charged_counts_as": self.charged.counts_as().map(|gauge| gauge.epsilon),
+            "members": gauges.collect::<serde_json::Map<_, _>>(),
+            "room_for_more_like_the_last": self.room,
+        })
+    }
+}
+
+/// A member's number; none where it does not cover a run, or has no δ left.
+fn gauge_words(epsilon: f64) -> String {
+    if epsilon.is_finite() { up(epsilon) } else { "no bound".into() }
 }
 
 fn of_run(run: &RunAccount, spent: f64) -> TableRows {

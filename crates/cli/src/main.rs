@@ -65,6 +65,7 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
         Command::Ca { asked } => identity::authority(asked, clock::seconds(), arguments.json),
         Command::Site { asked } => identity::party(asked, clock::seconds(), arguments.json),
         Command::Serve(asked) => federation::commands::serve::serve(asked, arguments.json),
+        Command::Study { asked } => federation::study(asked, arguments.json),
         Command::Node { asked } => federation::node(asked, arguments.json),
         Command::Demo { what: Demonstration::Federation(asked) } => {
             federation::commands::demo::federation(asked, arguments.json)

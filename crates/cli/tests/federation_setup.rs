@@ -57,7 +57,8 @@ fn the_guide_can_be_followed_word_by_word_through_a_second_study() {
             let (_, invite) = invites.iter().find(|(name, _)| *name == place).unwrap();
             line = line.replace("INVITE", invite);
         }
-        if line.contains("agent approve") {
+        line = with_run(&cluster, line);
+        if line.contains("agent approve") || line.contains("agent preview") {
             cluster.until_said(&place, "to take part: posterity agent approve");
             if !predicted {
                 approve_is_waited_for(&mut cluster, &place);
@@ -93,6 +94,8 @@ fn the_guide_can_be_followed_word_by_word_through_a_second_study() {
                 assert!(told.lines().count() == 3 && told.contains("  readmission, proposed "), "{told}");
                 listed = told;
             }
+            ["posterity", "agent", "preview"] | ["posterity", "study", "bundle"] => expected(&line, &told),
+            ["posterity", "ledger", "verify"] if line.contains("--bundle") => expected(&line, &told),
             ["posterity", "ledger", _] => ledgers += 1,
             ["cat", "server/dashboard.token"] => the_dashboard_shows_the_run(&cluster, told.trim()),
             _ => {}
@@ -110,6 +113,27 @@ fn the_guide_can_be_followed_word_by_word_through_a_second_study() {
     cluster.signal("operator", "TERM");
     assert_eq!(cluster.ended("operator"), Some(0));
     assert!(cluster.running().is_empty());
+}
+
+/// What the commands about a proposed and about a finished run say.
+fn expected(line: &str, told: &str) {
+    let preview = ["10 answers in 10 rounds", "north", "the server, which sees", "ε = 2 at δ = 1e-5", "allows the run"];
+    let words = match line.split_whitespace().nth(2) {
+        Some("preview") => &preview[..],
+        Some("bundle") => &["30 answers"],
+        _ => &["sound", "bit for bit"],
+    };
+    words.iter().for_each(|words| assert!(told.contains(words), "{words}: {told}"));
+}
+
+/// A line that names the first run, with the first digits that its results give.
+fn with_run(cluster: &Cluster, line: String) -> String {
+    if !line.contains("study bundle RUN") {
+        return line;
+    }
+    let results = std::fs::read_to_string(cluster.folder.join("clinics/operator/results/results.json")).unwrap();
+    let results: serde_json::Value = serde_json::from_str(&results).unwrap();
+    line.replace("RUN", &results["run"].as_str().unwrap()[..8])
 }
 
 /// Nothing happens at a clinic that wants to be asked: no signature, no charge.

@@ -4,6 +4,7 @@
 //! and how a study becomes a run ([`studies`]).
 
 pub mod agent;
+pub mod bundle;
 pub mod calendar;
 pub mod coordinator;
 pub mod dashboard;
@@ -18,6 +19,7 @@ pub mod message;
 pub mod node;
 pub mod party;
 pub mod policy;
+pub mod preview;
 pub mod sealed_message;
 pub mod server;
 pub mod store;

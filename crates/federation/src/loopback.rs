@@ -12,11 +12,12 @@ use crate::identity::{
     Address, Authority, AuthorityError, ExpectedIdentity, Home, HomeError, Invite, InviteSecret, PARTY_LIFE, PartyName,
     PartyRole, TlsError, certificates, client_config, enrolment_config, fingerprint, joining_config, server_config,
 };
+use crate::log::Account;
 use crate::log::{FolderDisk, Log, LogError};
 use crate::manifest::{Manifest, RunParts};
 use crate::message::{RefusalCode, RunOutcome};
 use crate::party::{PartyPhase, SiteOwner, SiteParty, Verdict};
-use crate::policy::{self, GrantTotals, Policy, PolicyError};
+use crate::policy::{self, Policy, PolicyError};
 use crate::server::{Gateway, NoMetrics, RunEngine, RunService, RunSnapshot};
 use crate::store::{self, InviteRow, ServerStore, StoreError};
 use crate::studies::{
@@ -27,6 +28,7 @@ use crate::transport::{self, Connection, ConnectionError, ConnectionLimits, Exce
 use crate::wire::{self, proto};
 use inference::{Shard, Summing};
 use privacy::noise::{Digest, OsKeyed};
+use privacy::{Grant, LifetimeCap, PrivacyError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -156,9 +158,19 @@ fn policy_of(study: &Study, parts: &RunParts) -> String {
     match &parts.method.promise {
         None => text,
         Some(promise) => text
+            .replace("max_delta = 1e-4\n", &format!("max_delta = {:?}\n", most_delta(parts)))
             .replace("adjacency = \"substitute\"\n", &format!("adjacency = \"{}\"\n", promise.adjacency))
             .replace("unit = \"example\"\n", &format!("unit = \"{}\"\n", promise.unit)),
     }
+}
+
+/// δ of a policy that takes any one run of this study: four times its δ, or the default if that is more.
+fn most_delta(parts: &RunParts) -> f64 {
+    let deltas = parts.built.grants.iter().map(|grant| match grant {
+        Grant::Limited { delta, .. } => 4.0 * delta.get(),
+        Grant::Unlimited => 0.0,
+    });
+    deltas.fold(1e-4, f64::max)
 }
 
 /// Seconds since 1970, for certificates and invites alone.
@@ -373,14 +385,18 @@ struct LoopbackOwner {
 }
 
 impl SiteOwner for LoopbackOwner {
-    fn consider(&mut self, manifest: &Manifest, parts: &RunParts, site: usize, granted: GrantTotals) -> Verdict {
-        if let Err(error) = self.policy.check(manifest, parts, site, granted) {
+    fn consider(&mut self, manifest: &Manifest, parts: &RunParts, site: usize, account: &Account) -> Verdict {
+        if let Err(error) = self.policy.check(manifest, parts, site, account) {
             return Verdict::Refuse(error.to_string());
         }
         match self.studies.open_rows(&self.data, manifest, parts, site) {
             Ok(_) => Verdict::Sign,
             Err(error) => Verdict::Refuse(error.line()),
         }
+    }
+
+    fn cap(&self, account: &Account) -> Result<LifetimeCap, PrivacyError> {
+        self.policy.cap(account)
     }
 
     fn rows(&mut self, manifest: &Manifest, parts: &RunParts, site: usize) -> Result<(Arc<Shard>, Digest), String> {

@@ -6,6 +6,7 @@ use crate::message::{MemberId, RunOutcome};
 use inference::Method;
 use inference::settings::{Rounds, Schedule};
 use inference::{Built, Summing};
+use privacy::PromisePair;
 use privacy::noise::Digest;
 use privacy::{Cohort, Event, Grant};
 use serde::{Deserialize, Serialize};
@@ -129,6 +130,13 @@ pub struct RunParts {
     pub method: Method,
     /// The protocol, terms, grants and plan of the method.
     pub built: Built,
+}
+
+impl RunParts {
+    /// The relation and the unit of what a site is promised; none for a site that is not in the run.
+    pub fn pair(&self, site: usize) -> Option<PromisePair> {
+        self.built.terms.get(site).map(|terms| PromisePair::of(&terms.event))
+    }
 }
 
 /// Builds the parts of a run from a manifest's texts. The program's own reader of studies is one; tests have others.

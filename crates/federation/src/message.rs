@@ -7,9 +7,6 @@ use privacy::noise::Digest;
 use privacy::secure_sum::Renunciation;
 use serde::{Deserialize, Serialize};
 
-/// Most attempts at one round: after the third that failed a server ends the run and names who failed.
-pub const MOST_ATTEMPTS: u64 = 3;
-
 /// One attempt at the answer of one round, within a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Attempt {
@@ -134,7 +131,7 @@ pub enum RunOutcome {
     QuorumLost,
     /// The optimisation diverged, or an answer could not be folded.
     Failed,
-    /// The attempts at the sum of a round failed, and most of them because of this member. The wire says `Failed` and names it.
+    /// Attempts at sums failed, or rounds were lost, and most of them because of this member. The wire says `Failed` and names it.
     SumFailed(MemberId),
 }
 

@@ -1,40 +1,45 @@
 //! What a site allows, whatever a study asks for: `site.toml`, held against a manifest before anything is signed.
 
+mod budget;
 mod keys;
 mod text;
 mod totals;
 
 pub use keys::POLICY_KEYS;
 pub use text::DEFAULT;
-pub use totals::{GrantTotals, PromisePair, PromiseScope};
+pub use totals::GrantTotals;
 
+use crate::log::Account;
 use crate::manifest::{Manifest, RunParts};
 use inference::settings::SecureNoise;
 use inference::{Kind, Schema, Summing};
-use privacy::{Adjacency, Delta, Grant, Unit};
+use privacy::{Adjacency, Delta, Grant, PromisePair, Unit};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use study::digits::shortest;
 
-/// The version of policies that this program reads.
-pub const VERSION: i64 = 1;
+/// The version of policies that this program writes. It also reads version 1, which need not name a relation and a unit.
+pub const VERSION: i64 = 2;
 
-/// The relation and the unit of a policy that names none: those of the studies that `posterity init` writes.
+/// The relation and the unit of a policy of version 1 that names none, at a site without a run: those of the studies that
+/// `posterity init` writes.
 pub const PAIR: PromisePair = PromisePair { adjacency: Adjacency::Substitute, unit: Unit::Example };
 
 /// What a site allows.
 ///
-/// Every key but the last four has to be there: what a site allows is said, not left out.
+/// Most keys have to be there: what a site allows is said, not left out.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
-    /// [`VERSION`], which was checked before the rest was read.
+    /// [`VERSION`] or 1, which was checked before the rest was read.
     #[serde(rename = "schema")]
-    _version: i64,
-    /// ε of all runs at this site together, at most.
+    pub version: i64,
+    /// ε of all runs at this site together, at most: what the site promises.
     pub max_epsilon: f64,
-    /// δ of all runs at this site together, at most.
+    /// δ of all runs at this site together, at most: what the site promises.
     pub max_delta: f64,
+    /// Runs that may be open at a time, at most.
+    #[serde(default = "default_open_runs")]
+    pub max_open_runs: u64,
     /// Kinds of models, as studies name them.
     pub allowed_models: AllowedNames,
     /// Columns that a schema may use: inputs, outcome, ids of records and persons, and what rows are chosen by.
@@ -49,13 +54,18 @@ pub struct Policy {
     pub approval: Approval,
     /// ε of a single answer at the run's δ, at most.
     pub max_epsilon_per_answer: Option<f64>,
-    /// The relation that a promise has to be for; [`PAIR`]'s in a file that does not name one.
+    /// The relation that the site's promise is for. A file of version 1 may leave it out.
     pub adjacency: Option<Adjacency>,
-    /// Whom it has to protect; [`PAIR`]'s unit in a file that does not name one.
+    /// Whom it protects. A file of version 1 may leave it out.
     pub unit: Option<Unit>,
     /// Names of nodes and sites, and the fingerprints that their owners have read out: whom a secure sum may rest on.
     #[serde(default)]
     pub known: BTreeMap<String, String>,
+}
+
+/// Open runs that a policy allows if it does not say.
+fn default_open_runs() -> u64 {
+    4
 }
 
 /// Names that are allowed.
@@ -143,12 +153,17 @@ impl Policy {
             PolicyError::Unreadable { line: before.matches('\n').count() + 1, what }
         };
         let PolicyVersion { schema } = toml::from_str(text).map_err(unreadable)?;
-        if schema != Some(VERSION) {
+        if !schema.is_some_and(|found| (1..=VERSION).contains(&found)) {
             let found = schema.map_or_else(|| "missing".to_owned(), |found| found.to_string());
             let what = format!("schema is {found}, expected {VERSION}");
             return Err(PolicyError::Unreadable { line: line_of(text, "schema"), what });
         }
         let policy: Self = toml::from_str(text).map_err(unreadable)?;
+        let absent = [("adjacency", policy.adjacency.is_none()), ("unit", policy.unit.is_none())];
+        if let Some((key, _)) = absent.into_iter().find(|(_, absent)| *absent && policy.version > 1) {
+            let what = format!("{key} is missing: a promise is for one relation and one unit");
+            return Err(PolicyError::Unreadable { line: line_of(text, "schema"), what });
+        }
         policy.check_numbers(text)?;
         Ok(policy)
     }
@@ -169,13 +184,8 @@ impl Policy {
         Err(PolicyError::Unreadable { line: line_of(text, key), what })
     }
 
-    /// The one relation and unit that runs at this site promise, so that what was granted to them adds up.
-    pub fn pair(&self) -> PromisePair {
-        PromisePair { adjacency: self.adjacency.unwrap_or(PAIR.adjacency), unit: self.unit.unwrap_or(PAIR.unit) }
-    }
-
     /// Refuses a run that this policy does not allow. To be asked before a manifest is signed, with the parts that the site
-    /// has built for itself and what it has granted to all other runs.
+    /// has built for itself and what its ledger says of all runs.
     ///
     /// Rows are those that the manifest declares: public numbers. Where the number of rows is private, a refusal by the true
     /// one would tell of it; where it is not, both are the same.
@@ -184,71 +194,14 @@ impl Policy {
         manifest: &Manifest,
         parts: &RunParts,
         site: usize,
-        already_granted: GrantTotals,
+        account: &Account,
     ) -> Result<(), PolicyError> {
-        self.check_promise(parts, site, already_granted)?;
-        let rows = manifest.sites.get(site).map_or(0, |site| site.rows);
-        self.check_budget(parts, site, already_granted, rows)?;
+        self.check_promise(parts, site, account)?;
+        self.check_budget(manifest, parts, site, account)?;
         self.check_answers(parts, site)?;
         self.check_contents(manifest)?;
         self.check_company(manifest, parts, site)?;
         self.check_known(manifest, parts, site)
-    }
-
-    /// ε and δ of all runs together, held against the policy's limits and against the declared rows.
-    fn check_budget(&self, parts: &RunParts, site: usize, already: GrantTotals, rows: u64) -> Result<(), PolicyError> {
-        let Some(Grant::Limited { epsilon, delta, .. }) = parts.built.grants.get(site) else {
-            return Err(PolicyError::Refused {
-                key: "max_epsilon",
-                found: "no limit on the budget".into(),
-                expected: format!("at most {}", self.max_epsilon),
-                hint: "a served study must promise (ε, δ) to every site",
-            });
-        };
-        let after = already.and(epsilon.get(), delta.get());
-        let sides = [
-            ("max_epsilon", "ε", epsilon.get(), already.epsilon, after.epsilon, self.max_epsilon),
-            ("max_delta", "δ", delta.get(), already.delta, after.delta, self.max_delta),
-        ];
-        let over = sides.iter().filter(|(.., after, most)| after > most);
-        let (mut keys, mut found, mut expected) = (Vec::new(), Vec::new(), Vec::new());
-        for (key, symbol, asked, granted, _, most) in over {
-            keys.push(*key);
-            found.push(format!("{symbol} = {} after {}", shortest(*asked), shortest(*granted)));
-            expected.push(format!("{symbol} = {}", shortest(*most)));
-        }
-        let Some(key) = keys.first() else { return self.check_delta(after.delta, rows) };
-        Err(PolicyError::Refused {
-            key,
-            found: format!("{} granted to other runs", found.join(" and ")),
-            expected: format!("at most {} for all runs together", expected.join(" and ")),
-            hint: "ask for a study with a smaller ε and δ, or raise every limit named in the message if the site can justify it to the \
-                   people in its rows",
-        })
-    }
-
-    /// At δ = 1/n a guarantee for one row would still hold if one of n rows were published outright, however large `max_delta` is.
-    fn check_delta(&self, delta: f64, rows: u64) -> Result<(), PolicyError> {
-        let is_loose = match self.pair().unit {
-            Unit::Example | Unit::Person => delta * rows as f64 >= 1.0,
-            Unit::Client => false,
-        };
-        let units = self.counted();
-        if !is_loose {
-            return Ok(());
-        }
-        Err(PolicyError::Refused {
-            key: "max_delta",
-            found: format!("δ = {} for all runs together, with {rows} declared {units} of this site", shortest(delta)),
-            expected: format!("less than 1 / {rows}, whatever max_delta is"),
-            hint: "ask for a study with a δ well under one over the number of rows: at this δ, publishing one row outright would \
-                   still satisfy the guarantee",
-        })
-    }
-
-    /// What declared numbers are of: persons, where the policy protects them.
-    fn counted(&self) -> &'static str {
-        if self.pair().unit == Unit::Person { "persons" } else { "rows" }
     }
 
     /// ε of one answer of each kind: less noise in it than this site stands for is refused, however few answers there are.
@@ -275,43 +228,6 @@ impl Policy {
             }
         }
         Ok(())
-    }
-
-    /// The promise has to be for the policy's relation and unit, and so has that of every earlier run: sums over two pairs are
-    /// no bound on anything.
-    fn check_promise(&self, parts: &RunParts, site: usize, already: GrantTotals) -> Result<(), PolicyError> {
-        let built = &parts.built;
-        let openings = built.openings.get(site).into_iter().flatten().map(|opening| &opening.terms.event);
-        for event in built.terms.get(site).map(|terms| &terms.event).into_iter().chain(openings) {
-            let hint = "ask for a study with the policy's adjacency and unit; a site that has not taken part in a run yet can change the \
-                        pair in its policy";
-            self.check_pair(PromisePair::of(event), "", hint)?;
-        }
-        let hint = "ε and δ add up only over runs with the same relation and unit. Set the policy to the pair of the earlier runs; or \
-                    join with a new home folder, and subtract the earlier grants from max_epsilon and max_delta";
-        match already.promised {
-            PromiseScope::Nothing => Ok(()),
-            PromiseScope::One(pair) => self.check_pair(pair, " in earlier runs at this site", hint),
-            PromiseScope::Several => Err(PolicyError::Refused {
-                key: "adjacency",
-                found: "earlier runs at this site with different relations or units".into(),
-                expected: "one relation and unit in all runs".into(),
-                hint,
-            }),
-        }
-    }
-
-    /// Refuses another relation or unit than the policy's.
-    fn check_pair(&self, found: PromisePair, of: &str, hint: &'static str) -> Result<(), PolicyError> {
-        let allowed = self.pair();
-        let (key, found, expected) = if found.adjacency != allowed.adjacency {
-            ("adjacency", found.adjacency.to_string(), allowed.adjacency.to_string())
-        } else if found.unit != allowed.unit {
-            ("unit", found.unit.to_string(), allowed.unit.to_string())
-        } else {
-            return Ok(());
-        };
-        Err(PolicyError::Refused { key, found: format!("{found}{of}"), expected, hint })
     }
 
     /// The model and the columns, by the very texts that every party builds from.
@@ -405,8 +321,8 @@ impl Policy {
     }
 }
 
-/// `kind` of a study's `[model]`.
-fn model_of(study: &str) -> Option<String> {
+/// The `kind` of a study's `[model]`.
+pub(crate) fn model_of(study: &str) -> Option<String> {
     let study: toml::Table = toml::from_str(study).ok()?;
     Some(study.get("model")?.get("kind")?.as_str()?.to_owned())
 }

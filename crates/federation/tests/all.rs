@@ -12,6 +12,7 @@ mod store_changes;
 
 mod alarms;
 mod attempts;
+mod bundle;
 mod decoders;
 mod equality;
 mod fit;
@@ -20,6 +21,7 @@ mod grants;
 mod ledger;
 mod malicious_client;
 mod malicious_server;
+mod preview;
 mod run_service;
 mod schema;
 mod sealed_messages;

@@ -10,6 +10,7 @@ use federation::message::{MemberId, RunOutcome};
 use federation::store::ServerStore;
 use inference::message::Direct;
 use inference::{Client, Drive, SimulationContext};
+use privacy::Grant;
 use std::sync::Arc;
 
 /// The seed of noise in a world.
@@ -65,6 +66,26 @@ fn a_federation_has_the_state_of_its_simulation_bit_for_bit() {
     let by_row = [("sequential/4/0", 3, 0), ("synchronous/4/0", 4, 0), ("sum/4/0", 4, 2)];
     for (study, sites, nodes) in by_row.into_iter().chain(by_person) {
         let scene = scene(study, sites, nodes, sites as u64, None);
+        let mut world = scene.world(1, FaultRates::default());
+        world.live(0);
+        assert!(state(&world) == scene.simulated(), "{study}");
+    }
+}
+
+/// Two different ε, and two clips: at gates of their own, and under the one noise of a secure sum.
+#[test]
+fn sites_with_promises_of_their_own_have_the_state_of_their_simulation_bit_for_bit() {
+    for (study, sites, nodes) in
+        [("sequential/4/0/own", 3, 0), ("synchronous/4/0/own", 3, 0), ("changes/4/0/own", 4, 2)]
+    {
+        let scene = scene(study, sites, nodes, sites as u64, None);
+        let agreed = &scene.manifest.agreed;
+        let granted = |m: usize| match &agreed[m].grant {
+            Grant::Limited { epsilon, .. } => epsilon.get(),
+            Grant::Unlimited => f64::INFINITY,
+        };
+        let clips: Vec<f64> = agreed.iter().map(|site| site.clip).collect();
+        assert!(clips[..3] == [1.0, 0.5, 1.0] && granted(1) != granted(2) && granted(2) == 2.0, "{study}: {agreed:?}");
         let mut world = scene.world(1, FaultRates::default());
         world.live(0);
         assert!(state(&world) == scene.simulated(), "{study}");

@@ -72,6 +72,9 @@ fn trouble(seed: u64) -> FaultRates {
         commit_fails: some(25),
         cut: some(40),
         stale_server: some(40),
+        node_renounces: some(60),
+        node_withholds: some(60),
+        other_question: some(90),
     }
 }
 

@@ -1,12 +1,14 @@
 //! `fit`: one owner's table, a ledger that remembers every fit, and files that say nothing but what was released.
 
+mod cells;
 #[cfg(all(unix, feature = "rehearsal"))]
 mod kill;
+mod lost;
 mod persons;
 mod table;
 
 use federation::fit::{FitError, FitNote, FitObserver, Fitted, NOT_FOR_PUBLICATION};
-use federation::log::{Account, FolderView, Log, RunStanding};
+use federation::log::{Account, FolderView, Log, LogError, RunStanding};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::cell::{Cell, RefCell};
@@ -22,6 +24,7 @@ fn code(error: &FitError) -> &'static str {
     match error {
         FitError::Study(error) => error.code(),
         FitError::Policy(error) => error.code(),
+        FitError::Log(LogError::Memory { .. }) => "L006",
         other => panic!("{other}"),
     }
 }
@@ -73,6 +76,26 @@ fn a_fit_is_charged_published_and_read_again() {
     assert!(study::read_results(&out).unwrap_err().to_string().contains("of a fit"));
 }
 
+/// An answer without a receipt was sent again without end.
+#[test]
+fn chains_and_global_descents_end_and_are_charged_once_for_each_answer() {
+    let (before, after) =
+        STUDY.split_once("algorithm = \"noise-aware\"\nschedule = \"synchronous\"\nrounds = 6\n").unwrap();
+    let chain = |settings: &str| format!("algorithm = \"chain\"\nchain = {{ {settings}, iterations = 8 }}\n");
+    let (penalty, langevin) = ("sampler = \"penalty\", step = 0.01", "sampler = \"langevin\", step = 0.002");
+    let descent = "algorithm = \"global-vi\"\nrounds = 4\n".to_owned();
+    for (name, algorithm) in [("penalty", chain(penalty)), ("langevin", chain(langevin)), ("descent", descent)] {
+        // The bound of log-ratios follows from the noise.
+        let after = if name == "penalty" { after.replace(", clip = 2.0", "") } else { after.to_owned() };
+        let owner = Owner::new(name, &format!("{before}{algorithm}{after}"));
+        let results = owner.fit("out", &()).unwrap().results;
+        assert!(results.rounds >= 4 && results.rounds == results.planned_rounds, "{name}: {results:?}");
+        let account = ledger(&owner.home());
+        let [run] = &account.runs[..] else { panic!("{account:?}") };
+        assert_eq!((run.charges, run.settled, run.burnt), (results.rounds, results.rounds, 0), "{name}");
+    }
+}
+
 #[test]
 fn the_page_says_what_was_learnt_and_promised_and_has_no_scores() {
     let owner = Owner::new("page", STUDY);
@@ -100,22 +123,27 @@ fn the_page_says_what_was_learnt_and_promised_and_has_no_scores() {
 #[test]
 fn fits_of_one_home_add_up_until_its_limits_refuse_one() {
     let owner = Owner::new("limits", STUDY);
-    for (number, out) in ["a", "b", "c"].into_iter().enumerate() {
+    let fit = |out: &str, number: u32| {
         let lifetime = owner.fit(out, &()).unwrap().results.lifetime;
-        assert_eq!(lifetime.earlier_fits, number as u64);
-        assert_eq!((lifetime.earlier_epsilon, lifetime.epsilon), (number as f64, number as f64 + 1.0));
-        assert!(lifetime.delta >= (number as f64 + 1.0) * 1e-4);
-    }
-    let refused = owner.fit("d", &()).unwrap_err();
-    assert_eq!(code(&refused), "F111", "{refused}");
-    assert_eq!(ledger(&owner.home()).runs.len(), 3, "nothing is charged for a fit that is refused");
+        assert_eq!(lifetime.earlier_fits, u64::from(number));
+        assert_eq!((lifetime.earlier_epsilon, lifetime.epsilon), (f64::from(number), f64::from(number) + 1.0));
+        assert!(lifetime.delta >= f64::from(number + 1) * 1e-4);
+    };
+    fit("a", 0);
     let limits = owner.home().join("fit.toml");
     let text = std::fs::read_to_string(&limits).unwrap();
     assert!(text.contains("max_epsilon = 3.0") && text.contains("table of one owner"), "{text}");
-    let doubled =
-        text.replace("max_epsilon = 3.0", "max_epsilon = 6.0").replace("max_delta = 0.0003", "max_delta = 0.0006");
-    std::fs::write(&limits, doubled).unwrap();
-    assert_eq!(owner.fit("d", &()).unwrap().results.lifetime.epsilon, 4.0);
+    let lowered = text.replace("max_epsilon = 3.0", "max_epsilon = 1.5");
+    std::fs::write(&limits, &lowered).unwrap();
+    fit("b", 1);
+    let refused = owner.fit("c", &()).unwrap_err();
+    assert_eq!(code(&refused), "F111", "{refused}");
+    assert!(refused.to_string().contains("for all runs together"), "{refused}");
+    assert_eq!(ledger(&owner.home()).runs.len(), 2, "nothing is charged for a fit that is refused");
+    std::fs::write(&limits, &text).unwrap();
+    fit("c", 2);
+    let cap = ledger(&owner.home()).cap.unwrap();
+    assert_eq!(cap.epsilon.get(), 3.0, "the limits in force are on record");
 }
 
 #[test]
@@ -124,6 +152,19 @@ fn a_folder_with_other_results_is_refused_before_anything_is_charged() {
     owner.fit("out", &()).unwrap();
     assert_eq!(code(&owner.fit("out", &()).unwrap_err()), "S013");
     assert_eq!(ledger(&owner.home()).runs.len(), 1);
+}
+
+#[test]
+fn a_home_inside_the_results_or_around_them_is_refused() {
+    for (home, out) in [("out/home", "out"), ("home", "home/out"), ("home", "home"), ("out/../out/home", "out")] {
+        let owner = Owner::new("apart", STUDY);
+        std::fs::create_dir_all(owner.folder.join("out")).unwrap();
+        let (home, request) = (owner.folder.join(home), owner.request(out));
+        let asked = federation::fit::FitRequest { home: &home, ..request.of() };
+        let refused = federation::fit::fit(&asked, &()).unwrap_err();
+        assert_eq!(code(&refused), "F126", "{refused}");
+        assert!(!home.exists(), "a home was made");
+    }
 }
 
 #[test]
@@ -172,10 +213,20 @@ fn scores_and_baselines_are_in_a_file_that_says_that_it_is_private() {
     let text = std::fs::read_to_string(path).unwrap();
     let second = text.lines().nth(1).unwrap();
     assert!(second.contains("not_for_publication") && second.contains("Not for publication"), "{second}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(fitted.out.join(NOT_FOR_PUBLICATION)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
     let view: Value = serde_json::from_str(&text).unwrap();
     let score = |of: &str| view[of]["log_likelihood"].as_f64().unwrap();
     assert!(score("non_private") > score("constant"), "{view}");
     assert_eq!(view["non_private_posterior"].as_array().unwrap().len(), fitted.results.posterior.len());
+    // It does not stay beside what a later fit publishes in the same folder.
+    std::fs::remove_file(fitted.out.join("results.json")).unwrap();
+    owner.fit("out", &()).unwrap();
+    assert!(!fitted.out.join(NOT_FOR_PUBLICATION).exists());
 }
 
 #[test]

@@ -492,9 +492,9 @@ fn an_accepted_run_is_on_record_once_with_everybodys_signatures() {
     script.tell(&mut again, script.beginning()).unwrap();
     assert_eq!(ledger(&disk), before);
     let accepted: Vec<LogEntry> =
-        entries(&disk).into_iter().filter(|e| matches!(e, LogEntry::Accepted { .. })).collect();
+        entries(&disk).into_iter().filter(|e| matches!(e, LogEntry::AcceptedGrant { .. })).collect();
     assert_eq!(accepted.len(), 1);
-    let LogEntry::Accepted { bytes, .. } = &accepted[0] else { panic!() };
+    let LogEntry::AcceptedGrant { bytes, .. } = &accepted[0] else { panic!() };
     let kept: (Vec<u8>, Vec<federation::identity::Signature>) = postcard::from_bytes(bytes).unwrap();
     Manifest::read(&kept.0).unwrap().check_signatures(&kept.1).unwrap();
 }

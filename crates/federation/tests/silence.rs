@@ -4,10 +4,10 @@ mod common;
 #[path = "silence/neighbours.rs"]
 mod neighbours;
 
-use common::scripted_server::{ScriptedServer, TestOwner, ask, fresh, ledger, said};
+use common::scripted_server::{ScriptedServer, TestOwner, ask, ledger, owner, said};
 use federation::log::{FailureEffect, SimulatedDisk};
 use federation::message::{Attempt, Instruction, RefusalCode, Request};
-use federation::party::{PartyError, PartyMachine, PartyPhase, SiteParty, Verdict};
+use federation::party::{PartyError, PartyMachine, PartyPhase, SiteParty};
 use inference::{Row, RowKeys, Rows, Shard};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
@@ -106,7 +106,7 @@ impl Disclosures {
 }
 
 fn site(script: &ScriptedServer, disk: &SimulatedDisk) -> SiteParty<SimulatedDisk> {
-    let owner = TestOwner { shard: Arc::new(shard()), verdict: |_| Verdict::Sign, noise: fresh };
+    let owner = TestOwner { shard: Arc::new(shard()), ..owner(0) };
     let mut party = script.site(0, disk, owner);
     let begun = script.tell(&mut party, script.beginning());
     assert!(begun.is_ok());

@@ -8,8 +8,6 @@ use federation::message::{Attempt, Instruction, MemberId, NodeState, Request, Se
 use federation::party::{NodeParty, PartyMachine, SiteParty};
 use federation::sealed_message::SealedChannel;
 use federation::wire::sign_message;
-use inference::algorithm::Answers;
-use privacy::GridVector;
 use privacy::secure_sum::{Message, Opener, SumEffect};
 use sha2::{Digest as _, Sha256};
 use std::cell::{Cell, RefCell};
@@ -48,13 +46,7 @@ impl Relay {
 
     /// The first question, and another that an honest server might have asked.
     fn questions(&self) -> (Vec<u8>, Vec<u8>) {
-        let protocol = &self.script.parts.built.protocol;
-        let (state, shape) = (protocol.start().unwrap(), self.script.parts.built.terms[0].shape);
-        let total = GridVector::new(shape.grid(), vec![1 << 20; shape.dimension()]);
-        let folded = protocol.fold(&state, &Answers::Sum { total, from: vec![0, 1, 2, 3] }).unwrap();
-        let (first, other) = (protocol.ask(&state).unwrap(), protocol.ask(&folded.state).unwrap());
-        assert_ne!(first, other);
-        (first, other)
+        (self.script.question(), self.script.other_question())
     }
 
     fn tell(&mut self, member: MemberId, instruction: Instruction) {

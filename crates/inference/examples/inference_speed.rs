@@ -12,7 +12,7 @@ use inference::message::Direct;
 use inference::method::AlgorithmSettings;
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Noise,
-    NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule,
+    NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule, SitePromises,
 };
 use inference::solve::{Average, Descend, LocalSolve, Virtual};
 use inference::{
@@ -304,7 +304,13 @@ fn promise(clip: f64) -> Outcome<Promise> {
 
 fn method(algorithm: impl AlgorithmSettings + 'static, promise: Promise) -> Outcome<Method> {
     let (schedule, promise) = (Schedule::Synchronous, Some(promise));
-    Ok(Method { name: "measured".into(), algorithm: Arc::new(algorithm), schedule, promise })
+    Ok(Method {
+        name: "measured".into(),
+        algorithm: Arc::new(algorithm),
+        schedule,
+        promise,
+        sites: SitePromises::default(),
+    })
 }
 
 /// Damped PVI of so many rounds.

@@ -14,7 +14,7 @@ use crate::results::CurvePoint;
 use crate::score::{Prominence, Scores, calibration, scores};
 use crate::settings::{
     Batching, Chart, Covariance, Damping, FactorRule, Gradients, Local, NoiseReading, Optimiser, Readout, Repair,
-    Rounds, Schedule,
+    Rounds, Schedule, SitePromises,
 };
 use crate::simulate::Simulation;
 use crate::solve::Clear;
@@ -135,11 +135,11 @@ impl Simulation<'_> {
         slots.sort_unstable();
         let fitted = self.fit(fits, source, &slots, || self.pooled())?;
         let predictions = self.predictions(&fitted);
-        let Fitted { q, fit, outcome_variance } = fitted;
+        let Fitted { q, fit, outcome_variance, quantiles } = fitted;
         let scores = scores(&predictions, self.test.outcomes());
         let kl = self.exact_at(1.0)?.map(|exact| q.kl(&exact));
         let record = self.record(q, &predictions, scores, self.at_sites(&predictions), kl)?;
-        Ok(Record { fit: Some(fit), outcome_variance, ..record })
+        Ok(Record { fit: Some(fit), outcome_variance, quantiles, ..record })
     }
 
     /// The posterior that the method is after in closed form, where the likelihood is Gaussian and s² is known:
@@ -231,6 +231,11 @@ impl Simulation<'_> {
     /// q(θ) given s², and s² given q(θ), in turn: each raises the free energy of q(θ)·q(s²), until s² stays where it is.
     fn with_variance(&self, rows: &Rows, by_steps: bool) -> Result<Fitted, RunError> {
         let most = if by_steps { FEW_TURNS } else { MOST_TURNS };
+        if let Some(family) = self.model.conjugate() {
+            return Fitted::exact(family, rows.outcomes()).ok_or_else(|| RunError::Unusable {
+                what: "no posterior follows from these rows: expected two at least for a variance".into(),
+            });
+        }
         let fit = |of: &Self, rows: &Rows| if by_steps { of.fit_by_steps(rows) } else { of.newton(rows) };
         let (mut fitted, mut last) = (fit(self, rows)?, self.model.outcome_variance());
         for _ in 0..most {
@@ -255,7 +260,7 @@ impl Simulation<'_> {
         }
         let family = Family::Full { dimension };
         let q = prior.natural(family).and_then(|natural| family.gaussian(&natural)).ok_or_else(no_sites)?;
-        Ok(Fitted { q, fit: Fit { steps: 0, converged: Some(false) }, outcome_variance: None })
+        Ok(Fitted { q, fit: Fit { steps: 0, converged: Some(false) }, outcome_variance: None, quantiles: None })
     }
 
     /// The mean-field optimum: PVI of one site, all rows in it, without privacy.
@@ -274,11 +279,17 @@ impl Simulation<'_> {
             }),
             schedule: Schedule::Sequential,
             promise: None,
+            sites: SitePromises::default(),
         };
         let shard = Shard::new(rows.clone(), RowKeys::of_slots((0..rows.len() as u64).collect())).map_err(misfit)?;
         let site = Site { name: method.name.clone(), shard, own: Vec::new() };
         let run = Simulation { method: &method, sites: &[site], ..self.clone() }.run(&mut ())?;
-        Ok(Fitted { q: run.posterior, fit: Fit { steps: BY_STEPS.steps, converged: None }, outcome_variance: None })
+        Ok(Fitted {
+            q: run.posterior,
+            fit: Fit { steps: BY_STEPS.steps, converged: None },
+            outcome_variance: None,
+            quantiles: None,
+        })
     }
 
     /// The record of a fit: one point, no messages, no spending.
@@ -312,6 +323,7 @@ impl Simulation<'_> {
             parameter: None,
             recovery: None,
             posterior,
+            quantiles: None,
             chains: Vec::new(),
             warm_up: 0,
             intercepts: Vec::new(),

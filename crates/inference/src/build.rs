@@ -7,11 +7,11 @@
 use crate::algorithm::{Protocol, SiteProblem};
 use crate::client::Summing;
 use crate::method::{Method, Parts};
-use crate::plan::{Costs, MethodPlan, plan_with, sampling};
+use crate::plan::{ClientPlan, Costs, MethodPlan, plan_with, sampling};
 use crate::release::{Clipped, OpeningRelease, Release};
 use crate::settings::{Aggregator, Rates, Schedule, SecureSumSettings};
 use crate::solve::{Prior, Problem};
-use crate::{EncodedPrior, Family, InputLayout, Model, Opening, RunError, Stage, Terms};
+use crate::{EncodedPrior, Family, InputLayout, Model, Opening, RunError, Stage, SumTerms, Terms};
 use privacy::{
     Adjacency, Cohort, Event, Grant, Grid, Mechanism, NormBound, PrivacyError, Sampling, Shape, Steps, Unit,
 };
@@ -94,7 +94,7 @@ pub(crate) fn build_with(
     let openings = openings(method, &plan, &terms, dimension)?;
     let grants = match &method.promise {
         None => vec![Grant::Unlimited; rows.len()],
-        Some(promise) => plan.clients.iter().map(|c| c.grant(promise)).collect::<Result<_, _>>()?,
+        Some(_) => plan.clients.iter().map(ClientPlan::grant).collect::<Result<_, _>>()?,
     };
     let summing = summing(method, rows.len())?;
     let protocol = method.algorithm.build(&Parts {
@@ -160,7 +160,9 @@ pub(crate) fn terms(
                 Some(client) => (client.event.clone(), client.shape),
                 None => open(&method.algorithm.releases(dimension).main, n)?,
             };
-            Ok(Terms { stage: Stage::Main, event, shape, weight })
+            let sum = plan.sum.as_ref().map(|sum| SumTerms { event: sum.event.clone(), shape: sum.shape });
+            let sum = sum.filter(|sum| sum.shape != shape);
+            Ok(Terms { stage: Stage::Main, event, shape, weight, sum })
         })
         .collect()
 }
@@ -181,7 +183,10 @@ fn openings(
                 None => open(&opening.release, 0)?,
             };
             let stage = Stage::Opening(u8::try_from(k).unwrap_or(u8::MAX));
-            let terms = Terms { stage, event, shape, weight: terms.weight };
+            let sum = plan.sum.as_ref().and_then(|sum| sum.openings.get(k));
+            let sum = sum.map(|sum| SumTerms { event: sum.event.clone(), shape: sum.shape });
+            let sum = sum.filter(|sum| sum.shape != shape);
+            let terms = Terms { stage, event, shape, weight: terms.weight, sum };
             Ok(Opening { answers: opening.answers, terms })
         };
         releases.iter().enumerate().map(one).collect()

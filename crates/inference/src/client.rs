@@ -43,7 +43,8 @@ impl Summing {
             SecureNoise::Nodes => SumNoise::Nodes,
             SecureNoise::Clients(_) => SumNoise::Clients,
         };
-        Assembly::new(cohort, nodes, noise, &terms.event, terms.shape).map(Some)
+        let (event, shape) = terms.summed();
+        Assembly::new(cohort, nodes, noise, event, *shape).map(Some)
     }
 
     /// The variance of the noise in a sum of so many contributions, in units of what the event promises.

@@ -16,7 +16,7 @@ use crate::message::{Ask, Delivery, Link, Receipt};
 use crate::plan::seed_bytes;
 use crate::settings::Schedule;
 use crate::warning::Warning;
-use crate::{RunError, Terms};
+use crate::{Quantiles, RunError, Terms};
 use chacha20::ChaCha20Rng;
 use privacy::noise::NoiseContext;
 use privacy::noise::Seeded;
@@ -247,7 +247,8 @@ impl<'a> Drive<'a> {
                 sum.open()?
             }
             None => {
-                let mut curator = Curator::new(&terms.event, terms.shape, source, &context, tape)?;
+                let (event, shape) = terms.summed();
+                let mut curator = Curator::new(event, *shape, source, &context, tape)?;
                 sealed.into_iter().try_for_each(|one| curator.add(one))?;
                 curator.open()
             }
@@ -278,6 +279,11 @@ impl<'a> Drive<'a> {
     /// How many draws there are, and the last of them, where the method draws.
     pub fn last_draw(&self) -> Result<Option<(u64, Vec<f64>)>, RunError> {
         self.protocol.last_draw(&self.state)
+    }
+
+    /// Quantiles of every parameter, where the served posterior is no Gaussian.
+    pub fn quantiles(&self) -> Result<Option<Vec<Quantiles>>, RunError> {
+        self.protocol.quantiles(&self.state)
     }
 
     /// What is to be warned of in what is served.

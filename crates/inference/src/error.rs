@@ -55,6 +55,26 @@ pub enum DataError {
         /// What to do.
         hint: String,
     },
+    /// Cells of one column outside the schema, with what else is wrong with the same table.
+    #[error("column `{column}`: {}, expected {expected}", cells(*count, *of, lines, found.as_deref()))]
+    Cells {
+        /// The column.
+        column: String,
+        /// How many there are.
+        count: u64,
+        /// Of so many cells that were looked at.
+        of: u64,
+        /// The lines of the first ones, counted from one.
+        lines: Box<[u64]>,
+        /// What was found in the first; none where cells are not shown.
+        found: Option<Box<str>>,
+        /// What the schema allows.
+        expected: Box<str>,
+        /// What to do.
+        hint: Box<str>,
+        /// What else is wrong with the same table.
+        further: Box<[DataError]>,
+    },
     /// A file that is no table.
     #[error("{}{what}", line.map_or_else(String::new, |line| format!("line {line}: ")))]
     Table {
@@ -96,6 +116,20 @@ fn cell(found: &str) -> String {
     if found.is_empty() { "an empty cell".to_owned() } else { format!("`{found}`") }
 }
 
+/// So many cells, where the first of them are, and what is in the very first.
+fn cells(count: u64, of: u64, lines: &[u64], found: Option<&str>) -> String {
+    let named: Vec<String> = lines.iter().map(u64::to_string).collect();
+    let more = if count > lines.len() as u64 { ", …" } else { "" };
+    let lines = format!("line{} {}{more}", if count == 1 { "" } else { "s" }, named.join(", "));
+    let first = match (count, found) {
+        (_, None) => String::new(),
+        (1, Some(found)) => format!(", found {}", cell(found)),
+        (_, Some(found)) => format!(", the first is {}", cell(found)),
+    };
+    let is = if count == 1 { "is" } else { "are" };
+    format!("{count} of {of} cells {is} not allowed ({lines}{first})")
+}
+
 impl DataError {
     /// A stable code, explained by the command line.
     pub fn code(&self) -> &'static str {
@@ -104,7 +138,7 @@ impl DataError {
             Self::EmptyClient => "D002",
             Self::Schema { .. } => "D003",
             Self::Column { .. } => "D004",
-            Self::Cell { .. } => "D005",
+            Self::Cell { .. } | Self::Cells { .. } => "D005",
             Self::Table { .. } => "D006",
             Self::Split { .. } => "D007",
             Self::Partition { .. } => "D008",
@@ -114,8 +148,39 @@ impl DataError {
 
     /// The error, and what else is wrong in the same place: everything about a schema is told at once.
     pub fn all(&self) -> impl Iterator<Item = &Self> {
-        let further = if let Self::Schema { further, .. } = self { further.as_slice() } else { &[] };
+        let further: &[Self] = match self {
+            Self::Schema { further, .. } => further,
+            Self::Cells { further, .. } => further,
+            _ => &[],
+        };
         std::iter::once(self).chain(further)
+    }
+
+    /// The same without what was found in a cell, for a terminal or a log that others read, too.
+    #[must_use]
+    pub fn without_cells(self) -> Self {
+        let hint = "correct the table; or say in the schema what is allowed, if that is public knowledge: levels, bounds, missing = …";
+        match self {
+            Self::Cell { line, column, expected, .. } => Self::Cells {
+                column,
+                count: 1,
+                of: 1,
+                lines: [line].into(),
+                found: None,
+                expected: expected.into(),
+                hint: hint.into(),
+                further: Box::default(),
+            },
+            Self::Cells { column, count, of, lines, expected, further, .. } => {
+                let further = Vec::from(further).into_iter().map(Self::without_cells).collect();
+                Self::Cells { column, count, of, lines, found: None, expected, hint: hint.into(), further }
+            }
+            Self::Partition { what, .. } => {
+                Self::Partition { what, hint: "compare [partition] with the table".to_owned() }
+            }
+            Self::Split { what, .. } => Self::Split { what, hint: "compare `split` with the table".to_owned() },
+            other => other,
+        }
     }
 
     /// What to do next.
@@ -128,6 +193,7 @@ impl DataError {
             | Self::Cell { hint, .. }
             | Self::Split { hint, .. }
             | Self::Partition { hint, .. } => hint,
+            Self::Cells { hint, .. } => hint,
             Self::Table { .. } => {
                 "expected comma-separated text in UTF-8 with a header, and one line as long as it for every row; gzipped or not"
             }

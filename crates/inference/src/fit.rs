@@ -2,7 +2,7 @@
 //! energy by natural gradients, each step with a line search, until the gradient is nothing.
 
 use crate::family::as_precision;
-use crate::{Gaussian, Model, PriorTerm, Rows, linalg};
+use crate::{ConjugateFamily, Gaussian, Model, PriorTerm, Quantiles, Rows, linalg};
 use serde::{Deserialize, Serialize};
 
 /// How the search for an optimum ended.
@@ -37,6 +37,19 @@ pub struct Fitted {
     pub fit: Fit,
     /// The variance of the outcome around its mean, where it was learnt too.
     pub outcome_variance: Option<f64>,
+    /// Quantiles of every parameter, where the posterior is no Gaussian; `q` has its moments then.
+    pub quantiles: Option<Vec<Quantiles>>,
+}
+
+impl Fitted {
+    /// The exact posterior of a conjugate family.
+    pub(crate) fn exact(family: &dyn ConjugateFamily, outcomes: &[f64]) -> Option<Self> {
+        let marginals = family.exact(outcomes)?;
+        let (mean, variances) = marginals.iter().map(|one| (one.mean, one.deviation * one.deviation)).unzip();
+        let quantiles = Some(marginals.iter().map(|one| one.quantiles).collect());
+        let fit = Fit { steps: 1, converged: Some(true) };
+        Some(Self { q: Gaussian::new_diagonal(mean, variances)?, fit, outcome_variance: None, quantiles })
+    }
 }
 
 /// A search has ended where the natural gradient is no longer than this: no step would move a mean by more than a
@@ -111,7 +124,7 @@ impl FitPoint {
     /// The Gaussian at this place, and how the search came here.
     fn fitted(&self, steps: u64, converged: bool) -> Option<Fitted> {
         let q = Gaussian::from_precision(self.mean.clone(), &self.precision)?;
-        Some(Fitted { q, fit: Fit { steps, converged: Some(converged) }, outcome_variance: None })
+        Some(Fitted { q, fit: Fit { steps, converged: Some(converged) }, outcome_variance: None, quantiles: None })
     }
 }
 

@@ -87,6 +87,7 @@ mod build;
 pub mod chain;
 mod client;
 pub mod comparison;
+mod conjugate;
 mod data;
 pub mod describe;
 mod draws;
@@ -129,11 +130,13 @@ pub mod warning;
 
 pub use build::{Built, build};
 pub use client::{Client, SimulationContext, Summing};
+pub use conjugate::{ConjugateFamily, ExactMarginal, NoisyTotals, QUANTILE_LEVELS, Quantiles, RowStatistics};
 pub use data::{
-    Column, Dealt, Design, Drawn, DrawnLogistic, Encoded, Federation, InputLayout, Kind, Missing, NUMBER_BOUNDS,
-    Numeric, Only, Outcome, OutcomeKind, Partition, PersonKey, RecordId, Row, RowKeys, RowLaw, RowReading, Rows,
-    SCHEMA_KEYS, Schema, Shard, Site, Skew, Split, SyntheticLinear, SyntheticLogistic, SyntheticMixture, ToldEffect,
-    UnitBatch, agree, drawn_coefficients, header, nearest, persons_at_one_site, read, read_inputs,
+    Column, ColumnExam, Dealt, Design, Drawn, DrawnConjugate, DrawnLogistic, Encoded, Federation, InputLayout, Kind,
+    Missing, NUMBER_BOUNDS, Numeric, Only, Outcome, OutcomeKind, Partition, PersonKey, RecordId, Row, RowKeys, RowLaw,
+    RowReading, Rows, SCHEMA_KEYS, Schema, Shard, Site, Skew, Split, SyntheticConjugate, SyntheticLinear,
+    SyntheticLogistic, SyntheticMixture, TableExam, ToldEffect, UnitBatch, agree, drawn_coefficients, examine, header,
+    nearest, persons_at_one_site, read, read_inputs,
 };
 pub use drive::{Drive, Progress};
 pub use error::{DataError, RunError};
@@ -145,10 +148,11 @@ pub use last_rounds::OneParameter;
 pub use member::{ChargeAndGate, Member};
 pub use method::Method;
 pub use model::{
-    DefaultSetting, Exact, Expectation, GeneralisedLinear, Linear, LinearPredictor, LinearSettings, Logistic,
-    LogisticSettings, MODEL_KEYS, Mixture, MixtureSettings, Model, ModelSettings, Network, NetworkSettings,
-    OpenedAnswers, OutcomeNeed, Output, Pass, Point, Prediction, Predictive, Pull, ResponseDistribution, Scratch, Sink,
-    Slopes, Softmax, SoftmaxSettings, StudyModel, Support, credible, holding, restored, stored,
+    BetaBinomial, ConjugateModel, DefaultSetting, DirichletMultinomial, DirichletSettings, Exact, Expectation,
+    GammaPoisson, GeneralisedLinear, Linear, LinearPredictor, LinearSettings, Logistic, LogisticSettings, MODEL_KEYS,
+    Mixture, MixtureSettings, Model, ModelSettings, Network, NetworkSettings, Normal, OpenedAnswers, OutcomeNeed,
+    Output, Pass, Point, Prediction, Predictive, Pull, ResponseDistribution, Scratch, Sink, Slopes, Softmax,
+    SoftmaxSettings, StudyModel, Support, credible, holding, restored, stored,
 };
 pub use optimiser::{Descent, OptimiserState, kl_gradient};
 pub use prior::{
@@ -157,6 +161,6 @@ pub use prior::{
 pub use record::{Observer, Record, SiteIntercept, SiteScores};
 pub use recovery::Recovery;
 pub use score::{Score, Scores, calibration, scores};
-pub use seat::{ClientView, Opening, Stage, Terms};
+pub use seat::{ClientView, Opening, Stage, SumTerms, Terms};
 pub use simulate::Simulation;
 pub use total::Total;

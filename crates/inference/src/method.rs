@@ -4,6 +4,10 @@
 //! planner, the builder, reports and the command line ask an algorithm about itself; nothing outside
 //! an algorithm's own file asks which one it is.
 
+mod description;
+
+pub use description::{BoundWords, Description, DrawPlan};
+
 use crate::algorithm::{Protocol, SiteProblem, SourceTerms};
 use crate::client::Summing;
 use crate::describe::{
@@ -13,7 +17,9 @@ use crate::describe::{
 use crate::expected::{ExpectedPosterior, ExpectedStudy};
 use crate::public::{Derived, PublicNumbers};
 use crate::release::Releases;
-use crate::settings::{Aggregator, Covariance, DeltaRule, PRIVACY_KEYS, Promise, Rates, Rounds, Schedule};
+use crate::settings::{
+    Aggregator, Covariance, DeltaRule, PRIVACY_KEYS, Promise, Rates, Rounds, Schedule, SitePromises,
+};
 use crate::solve::Problem;
 use crate::{Family, InputLayout, Intervals, Opening, RunError, Schema, Terms};
 use privacy::{Adjacency, Event, Grain, Grid, PrivacyError, Shape, Unit};
@@ -30,7 +36,7 @@ use toml::Table;
 /// use inference::Method;
 /// use inference::algorithm::{CommitteePrior, CommitteeSettings, GlobalViSettings};
 /// use inference::method::AlgorithmSettings;
-/// use inference::settings::{Covariance, Local, Optimiser, Repair, Rounds, Schedule};
+/// use inference::settings::{Covariance, Local, Optimiser, Repair, Rounds, Schedule, SitePromises};
 /// use inference::solve::Clear;
 /// use std::sync::Arc;
 ///
@@ -39,6 +45,7 @@ use toml::Table;
 ///     algorithm,
 ///     schedule,
 ///     promise: None,
+///     sites: SitePromises::default(),
 /// };
 /// let committee = CommitteeSettings {
 ///     solver: Arc::new(Clear { local: Local::whole_step() }),
@@ -66,6 +73,8 @@ pub struct Method {
     pub schedule: Schedule,
     /// What is promised to whom; none for a method without privacy, chosen by name.
     pub promise: Option<Promise>,
+    /// What single sites promise in place of it.
+    pub sites: SitePromises,
 }
 
 /// Everything that is asked of an algorithm before it runs. Implemented by its settings, in its own
@@ -219,50 +228,6 @@ pub trait AlgorithmSettings: fmt::Debug + Canonical + Send + Sync {
     fn build(&self, parts: &Parts<'_>) -> Result<Box<dyn Protocol>, RunError>;
 }
 
-/// A method in words.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Description {
-    /// The algorithm and its solver or sampler, such as "partitioned variational inference, perturb".
-    pub algorithm: String,
-    /// What comes after the schedule and the rounds, such as "damping 0.1".
-    pub details: Vec<String>,
-    /// What a client does in a round.
-    pub local: String,
-    /// How the posterior is served, where that is not the default.
-    pub readout: Option<String>,
-}
-
-/// What bounds the sums of a method, in words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BoundWords {
-    /// How every row is bounded.
-    pub rows: String,
-    /// What the noise of the last stage is on; the bound is put in place of `{}`.
-    pub sums: String,
-    /// The same of the stage before it; not shown where there is none.
-    pub first_sums: String,
-}
-
-impl BoundWords {
-    /// Sums of vectors that are clipped to the promise's bound.
-    pub fn clipped(promise: &Promise) -> Self {
-        Self { rows: promise.clip_words(), sums: "sums clipped at {}".into(), first_sums: "sums clipped at {}".into() }
-    }
-}
-
-/// How the draws of a method are counted.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DrawPlan {
-    /// Iterations of a chain.
-    pub iterations: u64,
-    /// Chains.
-    pub chains: u32,
-    /// Iterations at the start of each chain that the served posterior leaves out.
-    pub warm_up: u64,
-    /// As how many rows the data count, where that is fewer than they are.
-    pub counts_as: Option<u64>,
-}
-
 /// What an algorithm is built from: the model, and what was agreed with every client. All of it is
 /// public, and fixed before the run.
 #[derive(Clone, Copy)]
@@ -384,14 +349,17 @@ impl Method {
         }
         let one = |conflict: Conflict| vec![conflict];
         let keys = Keys::new(table, METHOD_KEYS);
-        let promise = match keys.is_table("privacy") {
-            true => Some(Promise::read(&keys.table("privacy", PRIVACY_KEYS)).map_err(one)?),
-            false => None,
+        let (promise, sites) = match keys.is_table("privacy") {
+            true => {
+                let privacy = keys.table("privacy", PRIVACY_KEYS);
+                (Some(Promise::read(&privacy).map_err(one)?), SitePromises::read(&privacy).map_err(one)?)
+            }
+            false => (None, SitePromises::default()),
         };
         let reading = Reading { keys, promise: promise.as_ref(), registry };
         let algorithm = resolve::algorithm(&reading, keys.word("algorithm").map_err(one)?).map_err(one)?;
         let schedule = schedule(&keys, algorithm.as_ref(), promise.as_ref()).map_err(one)?;
-        let method = Self { name: keys.word("name").map_err(one)?.to_owned(), algorithm, schedule, promise };
+        let method = Self { name: keys.word("name").map_err(one)?.to_owned(), algorithm, schedule, promise, sites };
         fits(&method, None).map_err(one)?;
         Ok(method)
     }
@@ -462,10 +430,15 @@ impl PartialEq for Method {
 }
 
 impl Serialize for Method {
-    /// Name, algorithm by name and bytes, schedule and promise: what runs are told apart by.
+    /// Name, algorithm by name and bytes, schedule and promise, with those of single sites where there are any: what runs are told
+    /// apart by.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let bytes = self.algorithm.canonical().map_err(serde::ser::Error::custom)?;
-        (&self.name, self.algorithm.descriptor().name, bytes, self.schedule, self.promise).serialize(serializer)
+        let shared = (&self.name, self.algorithm.descriptor().name, bytes, self.schedule, self.promise);
+        match self.sites.is_empty() {
+            true => shared.serialize(serializer),
+            false => (shared, &self.sites).serialize(serializer),
+        }
     }
 }
 

@@ -18,6 +18,7 @@ mod costs;
 mod fitting;
 mod opening;
 mod shares;
+mod site_clip;
 
 pub use client::ClientPlan;
 pub use costs::Costs;
@@ -29,13 +30,14 @@ use crate::method::Method;
 use crate::release::{Bound, OpeningRelease, Releases};
 use crate::settings::{
     Aggregator, Batching, Claim, Clip, DeltaRule, Noise, Promise, Schedule, SecureNoise, SecureSumSettings,
+    SitePromise, SitePromises,
 };
 use crate::{RunError, build};
 use privacy::accounting::moments::Moments;
 use privacy::accounting::{Pld, calibrate};
 use privacy::{
-    Accountant, Cohort, Delta, Event, Grain, Grid, Mechanism, NoiseMultiplier, NormBound, PrivacyError, Sampling,
-    SamplingRate, Shape, ShareNoise, Steps, Trust, Unit, VarianceSlack, sensitivity_factor,
+    Accountant, Cohort, Delta, Epsilon, Event, Grain, Grid, Mechanism, NoiseMultiplier, NormBound, PrivacyError,
+    Sampling, SamplingRate, Shape, ShareNoise, Steps, Trust, Unit, VarianceSlack, sensitivity_factor,
 };
 use rayon::prelude::*;
 use serde::Serialize;
@@ -45,6 +47,8 @@ use serde::Serialize;
 pub struct MethodPlan {
     /// One for each client, in order; empty for a method without privacy.
     pub clients: Vec<ClientPlan>,
+    /// What the sum of all is noised by, as the plan of a client with the method's own clip; none where every client adds its own noise.
+    pub sum: Option<ClientPlan>,
     /// Rounds that are made at most.
     pub rounds: u64,
     /// Server-client exchanges, all clients together, at most.
@@ -57,8 +61,8 @@ pub struct MethodPlan {
 /// `dimension` parameters.
 ///
 /// Pure arithmetic on public constants. With a calibrated noise the multiplier is the least with which every client's
-/// planned updates cost at most ε; with a given one the updates are as many as fit, and not more than are asked for.
-/// Under an aggregator all clients share one event, sized for the smallest δ among them. Where the method needs record
+/// planned updates cost at most its ε; with a given one the updates are as many as fit, and not more than are asked for.
+/// Under an aggregator all clients share one noise, sized for the smallest δ among them. Where the method needs record
 /// ids, rows are taken to have them; a run looks whether they do.
 ///
 /// # Errors
@@ -71,14 +75,18 @@ pub fn plan(method: &Method, clients: &[u64], dimension: usize) -> Result<Method
 /// The same, where some costs are known already; what is worked out is known from then on.
 pub fn plan_with(costs: &Costs, method: &Method, clients: &[u64], dimension: usize) -> Result<MethodPlan, RunError> {
     method.check()?;
+    method.sites.check_placed(clients.len())?;
     method.algorithm.check_size(method, clients, dimension)?;
-    let planned = match &method.promise {
-        None => Vec::new(),
+    let (planned, sum) = match &method.promise {
+        None => (Vec::new(), None),
         Some(promise) => {
             Costing::new(method, promise, clients, dimension + method.own_parameters())?.clients(costs, clients)?
         }
     };
-    planned.iter().try_for_each(|client| method.algorithm.check_shape(&client.shape, client.event.adjacency()))?;
+    planned
+        .iter()
+        .chain(&sum)
+        .try_for_each(|client| method.algorithm.check_shape(&client.shape, client.event.adjacency()))?;
     let free = method.algorithm.releases(dimension).reused;
     let most_rounds = method.most_rounds();
     let rounds = match (&method.promise, method.schedule) {
@@ -91,7 +99,7 @@ pub fn plan_with(costs: &Costs, method: &Method, clients: &[u64], dimension: usi
     let paid = planned.iter().fold(0_u64, |sum, client| sum.saturating_add(client.charges()));
     let messages = if method.promise.is_some() && !free { asked.min(paid) } else { asked };
     let bytes_per_message = message_bytes(method, clients, dimension);
-    let plan = MethodPlan { clients: planned, rounds, messages, bytes_per_message };
+    let plan = MethodPlan { clients: planned, sum, rounds, messages, bytes_per_message };
     if method.promise.is_some() {
         let terms = build::terms(method, &plan, clients, dimension)?;
         method.algorithm.check_noise(&terms, build::summing(method, clients.len())?, clients)?;
@@ -181,8 +189,12 @@ struct Costing<'a> {
 struct ClientTerms {
     /// How the rows of a step are drawn.
     sampling: Sampling,
+    /// What the promise says of C.
+    clip: Option<Clip>,
     /// C.
     bound: NormBound,
+    /// ε of this client.
+    epsilon: Epsilon,
     /// δ of this client.
     delta: Delta,
     /// Length of a released sum.
@@ -213,50 +225,58 @@ impl<'a> Costing<'a> {
         Ok(Self { constants, promise, releases, sums, trust, cohort, asked })
     }
 
-    /// The plan of every client. Clients on equal terms are costed once, those on different terms in parallel.
-    fn clients(&self, costs: &Costs, rows: &[u64]) -> Result<Vec<ClientPlan>, RunError> {
-        let mut terms = rows.iter().map(|&n| self.terms(n)).collect::<Result<Vec<_>, _>>()?;
+    /// The plan of every client, and that of the sum where only sums are opened. Clients on equal terms are costed once, those on different
+    /// terms in parallel.
+    fn clients(&self, costs: &Costs, rows: &[u64]) -> Result<(Vec<ClientPlan>, Option<ClientPlan>), RunError> {
+        let terms = rows.iter().enumerate().map(|(m, &n)| self.terms(self.own(m), n));
+        let mut terms = terms.collect::<Result<Vec<_>, _>>()?;
         if self.trust == Trust::Aggregate {
             share_terms(&mut terms)?;
         }
-        let all =
-            terms.par_iter().map(|terms| costs.plan(&(self.constants, &self.releases, terms), || self.client(terms)));
+        let shared = |terms: &ClientTerms| costs.plan(&(self.constants, &self.releases, terms), || self.client(terms));
+        let planned = |(m, terms): (usize, &ClientTerms)| match self.clip_in_sum(m) {
+            None => shared(terms),
+            Some(clip) => {
+                let key = (self.constants, &self.releases, terms, clip);
+                costs.plan(&key, || self.under_clip(&shared(terms)?, clip))
+            }
+        };
+        let all = terms.par_iter().enumerate().map(planned);
         // The first refusal in the order of the clients, whichever came first on the threads.
         let all: Vec<Result<ClientPlan, RunError>> = all.collect();
         let among = |n: u64| if self.promise.unit == Unit::Client { rows.len() as u64 } else { n };
-        all.into_iter().zip(rows).map(|(plan, &n)| Ok(ClientPlan { among: among(n), ..plan? })).collect()
+        let all = all.into_iter().zip(rows).map(|(plan, &n)| Ok(ClientPlan { among: among(n), ..plan? }));
+        let all = all.collect::<Result<Vec<_>, RunError>>()?;
+        let sum = terms.first().filter(|_| self.trust == Trust::Aggregate).map(shared).transpose()?;
+        Ok((all, sum))
     }
 
-    /// Sampling, bound and δ of a client with so many declared rows.
-    fn terms(&self, rows: u64) -> Result<ClientTerms, RunError> {
+    /// What a client has of its own, where it adds its own noise.
+    fn own(&self, client: usize) -> SitePromise {
+        match self.trust {
+            Trust::Local => self.constants.0.sites.of(client),
+            Trust::Aggregate => SitePromise::default(),
+        }
+    }
+
+    /// Sampling, bound, ε and δ of a client with so many declared rows.
+    fn terms(&self, own: SitePromise, rows: u64) -> Result<ClientTerms, RunError> {
         let main = &self.releases.main;
         let sampling = if main.grain.is_by_unit() { sampling(main.batch, rows)? } else { Sampling::None };
-        let delta = match self.promise.delta {
-            DeltaRule::Fixed(delta) => delta,
-            DeltaRule::PowerOfTenBelowRows => power_of_ten_below(rows)?,
-            DeltaRule::LeftOut => return Err(without_delta(self.promise.unit).into()),
+        let delta = match (own.delta, self.promise.delta) {
+            (Some(delta), _) | (None, DeltaRule::Fixed(delta)) => delta,
+            (None, DeltaRule::PowerOfTenBelowRows) => power_of_ten_below(rows)?,
+            (None, DeltaRule::LeftOut) => return Err(without_delta(self.promise.unit).into()),
         };
-        let bound = self.bound(main.bound, sampling)?;
-        Ok(ClientTerms { sampling, bound, delta, numbers: main.numbers.of(rows) })
-    }
-
-    /// What vectors of rows that are drawn so are clipped to.
-    fn bound(&self, bound: Bound, sampling: Sampling) -> Result<NormBound, RunError> {
-        Ok(match (bound, self.promise.clip) {
-            (Bound::Fixed(bound), _) | (Bound::Clip, Some(Clip::Fixed(bound))) => bound,
-            (Bound::Unit, _) => NormBound::new(1.0)?,
-            (Bound::Clip, Some(Clip::TimesRate(bound))) => NormBound::new(bound.get() * sampling.rate())?,
-            (Bound::Clip, None) => {
-                let what = "`clip`, the largest norm of one row's gradient or of a change, is missing";
-                let hint = "for example clip = 2.0; for models of xᵀθ it is derived where the schema is known";
-                return Err(Conflict::new("privacy", crate::describe::UNREADABLE, what, hint).into());
-            }
-        })
+        let epsilon = own.epsilon.unwrap_or(self.promise.epsilon);
+        let clip = own.clip.map(Clip::Fixed).or(self.promise.clip);
+        let bound = bound(main.bound, clip, sampling)?;
+        Ok(ClientTerms { sampling, clip, bound, epsilon, delta, numbers: main.numbers.of(rows) })
     }
 
     /// The terms of the opening, whose sums are over all rows.
     fn opening_terms(&self, opening: &OpeningRelease, terms: &ClientTerms) -> Result<ClientTerms, RunError> {
-        let bound = self.bound(opening.release.bound, Sampling::None)?;
+        let bound = bound(opening.release.bound, terms.clip, Sampling::None)?;
         Ok(ClientTerms { sampling: Sampling::None, bound, numbers: opening.release.numbers.of(0), ..*terms })
     }
 
@@ -295,11 +315,11 @@ impl<'a> Costing<'a> {
     fn calibrated(
         &self,
         plan_of: &dyn Fn(NoiseMultiplier) -> Result<Vec<Event>, PrivacyError>,
-        delta: Delta,
+        terms: &ClientTerms,
     ) -> Result<NoiseMultiplier, PrivacyError> {
         let plan = plan_of(NoiseMultiplier::new(1.0)?)?;
         let Some(last) = plan.last() else { return NoiseMultiplier::new(1.0) };
-        let z = calibrate::calibrate(self.claimant(last), plan_of, self.promise.epsilon, delta)?;
+        let z = calibrate::calibrate(self.claimant(last), plan_of, terms.epsilon, terms.delta)?;
         let added_up = self.releases.alternates || matches!(self.cohort, Some((_, ShareNoise::Skellam)));
         if added_up { NoiseMultiplier::new(z.get() * (1.0 + 1e-9)) } else { Ok(z) }
     }
@@ -323,6 +343,20 @@ fn test(sampling: Sampling) -> Result<(Mechanism, f64), PrivacyError> {
     };
     let (slack, variance) = (VarianceSlack::new(1.0)?, 2.0 * batch as f64);
     Ok((Mechanism::BarkerTest { batch: Steps::new(batch)?, slack }, variance.sqrt()))
+}
+
+/// What vectors of rows that are drawn so are clipped to.
+fn bound(bound: Bound, clip: Option<Clip>, sampling: Sampling) -> Result<NormBound, RunError> {
+    Ok(match (bound, clip) {
+        (Bound::Fixed(bound), _) | (Bound::Clip, Some(Clip::Fixed(bound))) => bound,
+        (Bound::Unit, _) => NormBound::new(1.0)?,
+        (Bound::Clip, Some(Clip::TimesRate(bound))) => NormBound::new(bound.get() * sampling.rate())?,
+        (Bound::Clip, None) => {
+            let what = "`clip`, the largest norm of one row's gradient or of a change, is missing";
+            let hint = "for example clip = 2.0; for models of xᵀθ it is derived where the schema is known";
+            return Err(Conflict::new("privacy", crate::describe::UNREADABLE, what, hint).into());
+        }
+    })
 }
 
 /// Most updates that one client is asked for.
@@ -382,16 +416,25 @@ fn without_delta(unit: Unit) -> Conflict {
     Conflict::new("privacy", crate::describe::UNREADABLE, what, hint)
 }
 
-/// μ of the Gaussian mechanism that costs what a promise grants clients of these rows: what settings are derived from.
-pub(crate) fn gaussian_mu(promise: &Promise, rows: &[u64]) -> Option<f64> {
-    let delta = match promise.delta {
+/// μ of the Gaussian mechanism that costs what a promise grants clients of these rows: what settings are derived from. Where sites have
+/// budgets of their own, that with which the noise of all sites together has the variance that it has: 1/μ² is the mean of 1/μ_m².
+pub(crate) fn gaussian_mu(promise: &Promise, sites: &SitePromises, rows: &[u64]) -> Option<f64> {
+    let shared = match promise.delta {
         DeltaRule::Fixed(delta) => delta,
         DeltaRule::PowerOfTenBelowRows => power_of_ten_below(rows.iter().copied().min()?).ok()?,
         DeltaRule::LeftOut => return None,
     };
     let plan_of = |z| Ok(vec![Event::gaussian(z, promise.adjacency, Steps::ONE)]);
-    let z = calibrate::calibrate(&Pld, &plan_of, promise.epsilon, delta).ok()?;
-    Some(1.0 / z.get())
+    let multiplier = |own: SitePromise| {
+        let (epsilon, delta) = (own.epsilon.unwrap_or(promise.epsilon), own.delta.unwrap_or(shared));
+        Some(calibrate::calibrate(&Pld, &plan_of, epsilon, delta).ok()?.get())
+    };
+    if sites.iter().all(|(_, own)| own.budget_key().is_none()) {
+        return multiplier(SitePromise::default()).map(|z| 1.0 / z);
+    }
+    let each: Option<Vec<f64>> = (0..rows.len()).map(|m| multiplier(sites.of(m)).map(|z| z * z)).collect();
+    let each = each?;
+    Some((each.len() as f64 / each.iter().sum::<f64>()).sqrt())
 }
 
 /// Under an aggregator there is one sum, hence one event: the smallest δ holds for everyone.

@@ -32,8 +32,12 @@ pub struct PublicNumbers {
     pub reach: Option<(String, f64)>,
     /// What a row's gradient is of its inputs at the start: 1 for a class, 1/σ² for a number; none where the model does not say.
     pub residual: Option<f64>,
+    /// Least and greatest encoded outcome by the schema; none where it has levels, or no schema was given.
+    pub outcome: Option<(f64, f64)>,
     /// How many levels the outcome has by the schema; none where it is a number, or no schema was given.
     pub classes: Option<usize>,
+    /// The names of the sites in their order; none where they are not known.
+    pub names: Option<Vec<String>>,
 }
 
 /// Where numbers of rows come from.
@@ -58,7 +62,17 @@ const MUCH_INFORMATION: f64 = 1_500.0;
 impl PublicNumbers {
     /// These rows and inputs, and nothing else.
     pub fn new(rows: Vec<u64>, rows_are: RowCounts, inputs: InputLayout) -> Self {
-        Self { rows, rows_are, persons: None, inputs, reach: None, residual: None, classes: None }
+        Self {
+            rows,
+            rows_are,
+            persons: None,
+            inputs,
+            reach: None,
+            residual: None,
+            outcome: None,
+            classes: None,
+            names: None,
+        }
     }
 
     /// The same with the bounds of a schema.
@@ -66,7 +80,13 @@ impl PublicNumbers {
     pub fn with_schema(self, schema: &Schema) -> Self {
         let (column, reach) = schema.reach();
         let reach = reach.is_finite().then(|| (column.to_owned(), reach));
-        Self { reach, classes: schema.classes(), ..self }
+        Self { reach, outcome: schema.outcome().encoded_bounds(), classes: schema.classes(), ..self }
+    }
+
+    /// The same with the names of the sites.
+    #[must_use]
+    pub fn with_names(self, names: Option<Vec<String>>) -> Self {
+        Self { names, ..self }
     }
 
     /// n: declared rows of all sites.
@@ -222,20 +242,25 @@ impl Method {
     /// Reads a `[[method]]` and derives what it leaves out from public numbers.
     ///
     /// # Errors
-    /// What [`Method::read`] refuses; and settings that were left out and follow from numbers of rows or persons that are private
-    /// and not declared.
+    /// What [`Method::read`] refuses; promises of sites that there are not; and settings that were left out and follow from numbers
+    /// of rows or persons that are private and not declared.
     pub fn settled(table: &Table, registry: &Registry, public: &PublicNumbers) -> Result<Settled, Vec<Conflict>> {
-        let first = Self::read(table, registry)?;
+        let one = |conflict| vec![conflict];
+        let mut first = Self::read(table, registry)?;
+        if let Some(names) = &public.names {
+            first.sites = first.sites.placed(names).map_err(one)?;
+        }
         let derived = match public.known_to(&first) {
             Some(known) => left_out(table, &first, &known),
-            None => without_rows(table, &first, public).map_err(|conflict| vec![conflict])?,
+            None => without_rows(table, &first, public).map_err(one)?,
         };
         if derived.is_empty() {
             return Ok(Settled { method: first, derived });
         }
         let mut completed = table.clone();
         derived.iter().for_each(|setting| put(&mut completed, &setting.key, setting.value.clone()));
-        Ok(Settled { method: Self::read(&completed, registry)?, derived })
+        let method = Self { sites: first.sites, ..Self::read(&completed, registry)? };
+        Ok(Settled { method, derived })
     }
 }
 

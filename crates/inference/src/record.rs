@@ -1,12 +1,12 @@
 //! What one run of one method with one seed leaves behind.
 
-use crate::Gaussian;
 use crate::fit::Fit;
 use crate::last_rounds::OneParameter;
 use crate::recovery::Recovery;
 use crate::results::{CalibrationBin, ClientSpending, CurvePoint};
 use crate::score::{PredictiveChecks, Scores};
 use crate::warning::Warning;
+use crate::{Gaussian, Quantiles};
 
 /// Scores on the held-out rows of one site.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +54,8 @@ pub struct Record {
     pub recovery: Option<Recovery>,
     /// The served posterior.
     pub posterior: Gaussian,
+    /// Quantiles of every parameter, where the served posterior is no Gaussian; `posterior` has its moments then.
+    pub quantiles: Option<Vec<Quantiles>>,
     /// Draws of each chain, one after the other, warm-up included; empty where the method does not draw.
     pub chains: Vec<Vec<f64>>,
     /// Iterations at the start of each chain that the posterior leaves out.

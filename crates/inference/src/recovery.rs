@@ -1,8 +1,8 @@
 //! How well a posterior recovers coefficients that are known, as they are where labels are drawn: a score of a posterior
 //! against the truth, and not of predictions.
 
-use crate::Gaussian;
 use crate::results::Summary;
+use crate::{Gaussian, Quantiles, Record};
 use serde::{Deserialize, Serialize};
 
 /// Nominal levels of the intervals, and the standard normal quantile that each reaches to.
@@ -29,8 +29,25 @@ impl Recovery {
         LEVELS.map(|(nominal, _)| nominal)
     }
 
-    /// A posterior against the truth; none where they are of different lengths, or empty.
-    pub fn of(posterior: &Gaussian, truth: &[f64]) -> Option<Self> {
+    /// What a run serves against the truth: by its quantiles where the posterior is no Gaussian. None where they are of different
+    /// lengths, or empty.
+    pub fn of(record: &Record, truth: &[f64]) -> Option<Self> {
+        let found = Self::of_gaussian(&record.posterior, truth)?;
+        let Some(quantiles) = record.quantiles.as_ref().filter(|all| all.len() == truth.len()) else {
+            return Some(found);
+        };
+        let n = truth.len() as f64;
+        let share = |nominal: f64| {
+            let inside = |(quantiles, truth): &(&Quantiles, &f64)| {
+                quantiles.interval(nominal).is_some_and(|(low, high)| (low..=high).contains(*truth))
+            };
+            quantiles.iter().zip(truth).filter(inside).count() as f64 / n
+        };
+        Some(Self { covered: Self::nominal().map(share), ..found })
+    }
+
+    /// A Gaussian posterior against the truth.
+    pub fn of_gaussian(posterior: &Gaussian, truth: &[f64]) -> Option<Self> {
         let (mean, deviation) = (posterior.mean(), posterior.deviations());
         if truth.is_empty() || mean.len() != truth.len() {
             return None;
@@ -90,11 +107,11 @@ mod tests {
         // Errors of .5, 1, 1.5, 1.8 and 3 standard deviations.
         let truth = [0.5, -1.0, 3.0, 1.8 * 3.0, 6.0];
         let posterior = Gaussian::new_diagonal(vec![0.0; 5], vec![1.0, 1.0, 4.0, 9.0, 4.0]).unwrap();
-        let found = Recovery::of(&posterior, &truth).unwrap();
+        let found = Recovery::of_gaussian(&posterior, &truth).unwrap();
         assert_eq!(found.covered, [0.2, 0.4, 0.6, 0.8]);
         let squares: f64 = truth.iter().map(|t| t * t).sum();
         assert!((found.root_squared_error - (squares / 5.0).sqrt()).abs() < 1e-12);
-        assert_eq!(Recovery::of(&posterior, &truth[..4]), None);
+        assert_eq!(Recovery::of_gaussian(&posterior, &truth[..4]), None);
     }
 
     #[test]

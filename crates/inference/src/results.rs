@@ -1,5 +1,11 @@
 //! What a run leaves behind, in the stable shape of `results.json`.
 
+mod coefficient;
+mod own;
+
+pub use coefficient::{Coefficient, NORMAL_95};
+pub use own::{OwnPromise, SeveralSites, several_sites};
+
 use crate::Intervals;
 use crate::comparison::Comparison;
 use crate::effects::Effects;
@@ -272,7 +278,7 @@ pub struct PrivacyResult {
     pub unit: String,
     /// `substitute` or `add-remove`.
     pub adjacency: String,
-    /// The ε that was granted.
+    /// The ε that every client granted, or the largest of them.
     pub epsilon: f64,
     /// The δ of every client, or the largest of them.
     pub delta: f64,
@@ -294,6 +300,9 @@ pub struct PrivacyResult {
     pub accountant: String,
     /// What each client spent, first seed.
     pub clients: Vec<ClientSpending>,
+    /// What somebody with rows at several sites is promised, where sites promise different things.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub several_sites: Vec<SeveralSites>,
 }
 
 /// Who took part in a secure sum, and where its noise came from.
@@ -328,9 +337,19 @@ pub struct ClientSpending {
     pub events: Vec<String>,
     /// Digest of the ledger's last record, in hexadecimal.
     pub head: String,
+    /// What the site promises for itself, where sites promise different things.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<OwnPromise>,
     /// What other theorems say of the same events, where a paper's own is among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_others: Vec<OtherBound>,
+}
+
+impl ClientSpending {
+    /// ε that the site granted: its own, or that of all.
+    pub fn granted(&self, of_all: f64) -> f64 {
+        self.own.as_ref().map_or(of_all, |own| own.epsilon)
+    }
 }
 
 /// ε of a ledger by one more accountant.
@@ -445,17 +464,6 @@ pub struct CurvePoint {
     /// The same of their variances.
     #[serde(default)]
     pub variance_error: Option<f64>,
-}
-
-/// One parameter of the posterior.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Coefficient {
-    /// Name of the input.
-    pub name: String,
-    /// Posterior mean.
-    pub mean: f64,
-    /// Posterior deviation.
-    pub deviation: f64,
 }
 
 /// Held-out rows whose predicted probability fell into one bin.

@@ -56,14 +56,31 @@ pub struct Terms {
     pub shape: Shape,
     /// w: the client's share of the public total, where only sums are opened. Shares add up to one.
     pub weight: f64,
+    /// What the sum over all clients is noised by, where that was sized for another clip than this client's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sum: Option<SumTerms>,
+}
+
+/// What the sum over all clients is noised by, where clients clip to bounds of their own.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SumTerms {
+    /// The noise, in units of the sensitivity that it was sized for.
+    pub event: Event,
+    /// The shape that it was sized for.
+    pub shape: Shape,
 }
 
 impl StudyConstant for Terms {}
 
 impl Terms {
+    /// Event and shape by which the sum over all clients is noised, where only that is opened: of all clients the same.
+    pub fn summed(&self) -> (&Event, &Shape) {
+        self.sum.as_ref().map_or((&self.event, &self.shape), |sum| (&sum.event, &sum.shape))
+    }
+
     /// Deviation of the noise in each coordinate of a release: z times the sensitivity; 0 where nothing is promised.
     pub fn noise_deviation(&self) -> f64 {
-        let (event, shape) = (&self.event, &self.shape);
+        let (event, shape) = self.summed();
         let factor = sensitivity_factor(shape.grain(), event.unit(), event.adjacency(), Trust::Aggregate);
         let z = event.noise_multiplier().map_or(0.0, NoiseMultiplier::get);
         z * factor.unwrap_or(0) as f64 * shape.bound().get()

@@ -5,7 +5,7 @@
 //! alone live in its own file.
 //!
 //! - [`Local`]: the local optimisation of solvers and of global VI.
-//! - [`Promise`]: unit, relation, ε, δ, clip, noise, aggregator, accountant.
+//! - [`Promise`]: unit, relation, ε, δ, clip, noise, aggregator, accountant; [`SitePromises`]: what single sites have of their own.
 //! - [`Rounds`], [`Damping`], [`Schedule`]: when a method ends, how much it keeps, who is asked when.
 //! - [`Covariance`], [`Readout`], [`Repair`], [`FactorRule`]: what q may be and how it is served.
 //!
@@ -35,11 +35,13 @@
 mod local;
 mod promise;
 mod rounds;
+mod site_promise;
 mod starting;
 
 pub use local::{Batching, Chart, DERIVED_LOCAL_KEY, Gradients, LOCAL_KEY, Local, Optimiser, WHOLE_KEY};
 pub use promise::{Aggregator, Claim, Clip, DeltaRule, Noise, PRIVACY_KEYS, Promise, SecureNoise, SecureSumSettings};
 pub use rounds::{DAMPING_KEY, MOST_ROUNDS_KEY, ROUNDS_KEY, Rounds};
+pub use site_promise::{SITE_PROMISE_KEYS, SitePromise, SitePromises};
 
 use crate::Family;
 use crate::describe::Pacing;

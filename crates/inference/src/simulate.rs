@@ -250,6 +250,7 @@ impl Simulation<'_> {
             calibration: calibration(&seen.predictions, self.test.outcomes()),
             checks: self.checks(&seen.predictions),
             posterior: seen.posterior,
+            quantiles: drive.quantiles()?,
             chains: drawn.into_chains(),
             warm_up: self.method.algorithm.draws().map_or(0, |draws| draws.warm_up),
             intercepts: seen.intercepts,

@@ -31,6 +31,8 @@ pub(crate) struct Spending<'a> {
     costs: &'a Costs,
     /// The first client on the same terms as each.
     alike: Vec<usize>,
+    /// Whether sites promise different things.
+    different: bool,
 }
 
 impl<'a> Spending<'a> {
@@ -46,7 +48,7 @@ impl<'a> Spending<'a> {
             alike.push(first.unwrap_or(m));
         }
         let claim = method.promise.as_ref().map_or(Claim::Certified, |promise| promise.accountant);
-        Self { plan, claim, costs, alike }
+        Self { plan, claim, costs, alike, different: !method.sites.is_empty() }
     }
 
     /// The largest certified ε so far of the clients that are looked at; none without privacy.
@@ -90,6 +92,7 @@ impl<'a> Spending<'a> {
             let events = told(ledger.events());
             let head = ledger.head().iter().map(|b| format!("{b:02x}")).collect();
             let delta = self.plan.clients[m].delta.get();
+            let own = self.different.then(|| self.plan.clients[m].own_promise());
             let by_others = if charges == 0 { Vec::new() } else { self.by_others(m, ledger)? };
             all.push(ClientSpending {
                 name: (*name).into(),
@@ -100,6 +103,7 @@ impl<'a> Spending<'a> {
                 steps,
                 events,
                 head,
+                own,
                 by_others,
             });
         }

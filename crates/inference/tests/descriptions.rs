@@ -367,5 +367,5 @@ fn a_method_that_needs_what_a_model_lacks_is_refused_at_its_key() {
     }
     let offered: BTreeSet<String> =
         models.iter().flat_map(|(_, model)| model.offers()).map(|offer: &Offer| format!("{offer:?}")).collect();
-    assert_eq!(offered.len(), 7, "an offer that no model makes: {offered:?}");
+    assert_eq!(offered.len(), 8, "an offer that no model makes: {offered:?}");
 }

@@ -211,7 +211,7 @@ fn answer_in_parts(rows: Rows, ids: Vec<u64>, tape: &Tape) {
     let receipt = Ledger::open(Grant::Unlimited, &mut journal).unwrap().charge(&event, &mut journal).unwrap();
     let context = NoiseContext::default();
     let mut gate = LocalGate::recorded(receipt, shape, &mut Seeded::new(3), &context, tape).unwrap();
-    let terms = Terms { stage: Stage::Main, event, shape, weight: 1.0 };
+    let terms = Terms { stage: Stage::Main, event, shape, weight: 1.0, sum: None };
     let seat = ClientView { index: 0, shard: &shard, terms: &terms };
     let none = serde_json::from_str("\"Nothing\"").unwrap();
     let solver = Virtual { parts: PARTS as u32, local: natural(1) };

@@ -13,7 +13,7 @@ use inference::message::{Ask, Receipt};
 use inference::settings::{Aggregator, Batching, Local, Schedule};
 use inference::solve::{Descend, RowSums};
 use inference::testing::{self, first_terms, reply, right_question};
-use inference::{Client, ClientView, Method, Rows, SimulationContext, Stage, Terms};
+use inference::{Client, ClientView, Method, RowStatistics, Rows, SimulationContext, Stage, Terms};
 use privacy::{Adjacency, Grain, Grant, Grid, NormBound, Shape};
 use std::collections::BTreeSet;
 
@@ -88,6 +88,7 @@ fn wrong_questions(method: &Method, right: &[u8]) -> Vec<(&'static str, Vec<u8>)
     all.extend(match algorithm_of(method) {
         "committee" => Vec::new(),
         "statistics" => wrong_sums(right),
+        "conjugate" => wrong_family_sums(right),
         "pvi" => wrong_naturals(right),
         "noise-aware" => wrong_noise_aware(method, right),
         "noise-aware-levels" => wrong_levels(5),
@@ -113,6 +114,21 @@ fn wrong_sums(right: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
         ("another radius", asked(RowSums::Outer { scales: scales.clone(), radius: 2.0 * radius })),
         ("an infinite scale", asked(RowSums::Outer { scales: with(&scales, 0, f64::INFINITY), radius })),
         ("scales too many", asked(RowSums::Outer { scales: vec![1.0; 7], radius })),
+    ]
+}
+
+/// Sums of a conjugate family that are never asked: of another family, within other bounds, of other levels.
+fn wrong_family_sums(right: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let asked = |asked: RowStatistics| postcard::to_allocvec(&asked).unwrap();
+    vec![
+        ("cut off", right[..right.len() - 1].to_vec()),
+        ("wider bounds", asked(RowStatistics::Value { low: 0.0, high: 100.0 })),
+        ("narrower bounds", asked(RowStatistics::Value { low: 0.0, high: 1e-9 })),
+        ("bounds that are not numbers", asked(RowStatistics::Value { low: f64::NAN, high: f64::NAN })),
+        ("other moments", asked(RowStatistics::Moments { low: -7.0, high: 9.0 })),
+        ("a level more", asked(RowStatistics::Level { levels: 4 })),
+        ("a level less", asked(RowStatistics::Level { levels: 2 })),
+        ("no levels", asked(RowStatistics::Level { levels: 0 })),
     ]
 }
 

@@ -310,15 +310,15 @@ fn symbol(filter: &Filter) -> &'static str {
 }
 
 /// Steps that one event can have at most.
-const MOST_STEPS: u64 = 1_000_000_000_000;
+pub(crate) const MOST_STEPS: u64 = 1_000_000_000_000;
 
 /// spent + n·one, rounded up.
-fn add_cost(spent: f64, one: f64, steps: u64) -> f64 {
+pub(crate) fn add_cost(spent: f64, one: f64, steps: u64) -> f64 {
     (spent + (one * steps as f64).next_up()).next_up()
 }
 
 /// The most steps n for which spent + n·one, rounded up, stays within the limit.
-fn how_many_fit(spent: f64, one: f64, limit: f64) -> u64 {
+pub(crate) fn how_many_fit(spent: f64, one: f64, limit: f64) -> u64 {
     // The quotient is rounded, so that one step more may fit. A cost of almost nothing makes it larger than any integer.
     let (mut good, mut bad) = (0, ((limit - spent) / one).clamp(0.0, MOST_STEPS as f64) as u64 + 2);
     if bad > MOST_STEPS {
@@ -332,7 +332,7 @@ fn how_many_fit(spent: f64, one: f64, limit: f64) -> u64 {
 }
 
 /// The most that may be spent in the filter's measure so that (ε, δ) holds, rounded down.
-fn limit(filter: &Filter, epsilon: Epsilon, delta: Delta) -> Result<f64, PrivacyError> {
+pub(crate) fn limit(filter: &Filter, epsilon: Epsilon, delta: Delta) -> Result<f64, PrivacyError> {
     let too_small = || PrivacyError::Parameter {
         name: "grant",
         found: format!("ε = {epsilon} at δ = {delta}"),
@@ -349,7 +349,7 @@ fn limit(filter: &Filter, epsilon: Epsilon, delta: Delta) -> Result<f64, Privacy
 }
 
 /// ε − log((α−1)/α) + (log δ + log α)/(α−1): Canonne, Kamath, Steinke 2020, Proposition 12, solved for the divergence.
-fn renyi_limit(order: Order, epsilon: Epsilon, delta: Delta) -> f64 {
+pub(crate) fn renyi_limit(order: Order, epsilon: Epsilon, delta: Delta) -> f64 {
     let (one, a) = (Interval::exact(1.0), Interval::exact(order.get()));
     let slack = (Interval::exact(delta.get()).ln() + a.ln()) / (a - one);
     (Interval::exact(epsilon.get()) - ((a - one) / a).ln() + slack).lo

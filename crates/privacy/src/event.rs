@@ -112,6 +112,19 @@ impl Event {
         Self { steps, ..self.clone() }
     }
 
+    /// Alike events as one of many steps: T steps cost what T single ones do, in any order.
+    pub fn merged(events: &[Self]) -> Result<Vec<Self>, PrivacyError> {
+        let mut kinds: Vec<(Self, u64)> = Vec::new();
+        for event in events {
+            let (one, steps) = (event.repeated(Steps::ONE), event.steps().get());
+            match kinds.iter_mut().find(|(kind, _)| *kind == one) {
+                Some((_, count)) => *count = count.saturating_add(steps),
+                None => kinds.push((one, steps)),
+            }
+        }
+        kinds.into_iter().map(|(event, steps)| Ok(event.repeated(Steps::new(steps)?))).collect()
+    }
+
     /// True if the worst case of the theorem is a pair of neighbouring data sets of this very mechanism, so that a
     /// two-sided ε is the mechanism's own. Otherwise the pair bounds every mechanism of its kind, this one may cost
     /// less, and [`Event::dominating_pair`] says whose pair it is.

@@ -104,6 +104,7 @@
 //! | How are rows clipped and added? | `shape.rs`, `bounded.rs`, `bounded/` |
 //! | Which rows take part in a step? | `batch.rs` |
 //! | Who may spend how much, and where is it written down? | `budget.rs`, `ledger.rs`, `journal.rs`, `certified_plan.rs` |
+//! | What do all runs at a site cost together? | `portfolio/`: [`Portfolio`], [`PromisePair`] |
 //! | Where does noise enter? | `gate/`: local, curator, share, Barker test, randomised response, open, agent |
 //! | How is noise drawn? | [`noise`]: exact samplers and keyed streams |
 //! | What does it cost? | [`accounting`]: one file for each accountant, `pair.rs` for dominating pairs |
@@ -154,6 +155,7 @@ mod mechanism;
 pub mod noise;
 mod outgoing;
 mod parameters;
+mod portfolio;
 pub mod record;
 mod relation;
 mod released;
@@ -170,7 +172,7 @@ pub use event::Event;
 pub use finite::FinitePair;
 pub use gate::{
     AgentGate, BarkerGate, Cohort, Curator, CuratorGate, Gate, LocalGate, OpenGate, ResponseGate, ShareGate,
-    ShareNoise, ShuffledRound, Shuffler, UserReport,
+    ShareNoise, ShuffledRound, Shuffler, UserReport, event_under_bound,
 };
 pub use journal::{Durability, Durable, InMemory, Journal, MemoryJournal};
 pub use ledger::{ChargeReceipt, Ledger, LedgerEntry, LedgerRecord, PendingCharge};
@@ -180,6 +182,7 @@ pub use parameters::{
     Categories, Delta, Epsilon, Gamma, Mu, NoiseMultiplier, NormBound, Order, Rho, SamplingRate, ShareDeviation, Steps,
     VarianceSlack,
 };
+pub use portfolio::{FilterMember, LifetimeCap, MemberGauge, Portfolio, PortfolioAccount, PromisePair, RunUse};
 pub use relation::{Adjacency, Grain, Sampling, Trust, Unit, sensitivity_factor};
 pub use released::{Released, StudyConstant};
 pub use secure_sum::{Assembly, SecureSum, SumError, SumNoise};

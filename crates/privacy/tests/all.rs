@@ -23,6 +23,7 @@ mod ledger;
 mod noise_statistics;
 mod orthant;
 mod pld;
+mod portfolio;
 mod record_play;
 mod secure_sum;
 mod secure_sum_faults;

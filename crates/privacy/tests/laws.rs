@@ -1,6 +1,6 @@
 //! Laws that every accountant keeps: nothing costs nothing, parts add up, more never costs less, the unknown is refused.
 
-mod events;
+pub(crate) mod events;
 
 use events::*;
 use privacy::accounting::by_name;

@@ -29,8 +29,9 @@ fn one(placed: Placed, privacy: &PrivacyResult, widest: f64) -> String {
     let rows: Vec<SvgRow> = shown(&privacy.clients)
         .into_iter()
         .map(|(label, client)| {
-            let bar = Bar { used: client.certified, granted: privacy.epsilon, mark: placed.mark };
-            SvgRow { name: label, shown: Shown::Bar(bar), words: words(client, privacy.epsilon) }
+            let granted = client.granted(privacy.epsilon);
+            let bar = Bar { used: client.certified, granted, mark: placed.mark };
+            SvgRow { name: label, shown: Shown::Bar(bar), words: words(client, granted) }
         })
         .collect();
     let described: Vec<&str> = rows.iter().map(|row| row.words.as_str()).collect();

@@ -3,7 +3,9 @@
 use super::effects::{self, Told};
 use super::numbers::{bound, count, fixed};
 use super::page::{Table, document, figure, folded, note, paragraph, section};
-use super::posterior::{DRAWN, LISTED, REACH, axis_of, beside_effects, described, estimate, order, point, shows};
+use super::posterior::{
+    DRAWN, LISTED, OF_THE_OUTCOME, axis_of, beside_effects, described, estimate, has_quantiles, order, point, shows,
+};
 use super::protection::Protection;
 use super::warnings::about;
 use crate::svg::{Mark, RowPlot, Shown, SvgRow, escape};
@@ -40,6 +42,15 @@ fn words(results: &FitResults) -> String {
     let (outcome, size) = (&results.outcome_column, counted(results));
     let learnt = match (told(results), &leading(&results.posterior)[..]) {
         (Some(told), _) => told.found(),
+        (None, several) if has_quantiles(several.iter().copied()) && shows(results.intervals.as_ref()) => {
+            let named: Vec<String> = results
+                .posterior
+                .iter()
+                .take(LISTED_IN_WORDS)
+                .map(|one| format!("{} {}", one.name, estimate(one, true)))
+                .collect();
+            format!("With 95 % intervals: {}.", named.join("; "))
+        }
         (None, []) => "No posterior is shown; the warnings say why.".to_owned(),
         (None, several) => {
             let (sure, many) = (results.posterior.iter().filter(|one| is_sure(one)).count(), results.posterior.len());
@@ -90,8 +101,12 @@ fn leading(posterior: &[Coefficient]) -> Vec<&Coefficient> {
     order(posterior).into_iter().take(3).filter_map(|place| posterior.get(place)).collect()
 }
 
+/// Parameters of a model without inputs that the first paragraph names.
+const LISTED_IN_WORDS: usize = 6;
+
 fn is_sure(one: &Coefficient) -> bool {
-    one.mean.abs() > REACH * one.deviation
+    let (low, high) = one.ends();
+    low > 0.0 || high < 0.0
 }
 
 /// Warnings of the plan and of what was served; nothing without any.
@@ -141,8 +156,12 @@ fn posterior(results: &FitResults) -> String {
         "<div class=\"figures single\">\n{}</div>\n{}{}",
         figure(&plot.figure("posterior-plot", &described(all, &order, shown)), &caption),
         note(&format!(
-            "Points are posterior means{}. A coefficient belongs to an input as the schema scales it. {}",
+            "Points are posterior means{}. {} {}",
             if shown { " and lines are 95 % intervals" } else { "" },
+            match has_quantiles(all.iter()) {
+                true => OF_THE_OUTCOME,
+                false => "A coefficient belongs to an input as the schema scales it.",
+            },
             effects::worth(results.intervals.as_ref())
         )),
         folded(&format!("All {} coefficients", order.len()), &table.html())
@@ -232,7 +251,7 @@ pub(crate) mod tests {
     /// A fit with a burnt charge and an earlier fit, in which every name tries to leave its place.
     pub(crate) fn sample() -> FitResults {
         let name = |text: &str| format!("<script>{text}</script>&\"");
-        let one = |text: &str, mean: f64| Coefficient { name: name(text), mean, deviation: 0.1 };
+        let one = |text: &str, mean: f64| Coefficient { name: name(text), mean, deviation: 0.1, quantiles: None };
         FitResults {
             schema: FIT_SCHEMA,
             kind: FIT.into(),
@@ -313,6 +332,15 @@ pub(crate) mod tests {
         assert!(!words.contains("single row"), "{words}");
         let empty = FitResults { posterior: Vec::new(), ..sample() };
         assert!(super::words(&empty).contains("No posterior is shown") && !html(&empty).contains("posterior-plot"));
+    }
+
+    #[test]
+    fn quantiles_are_the_ends_of_intervals_and_named_as_parameters() {
+        let quantiles = Some(inference::Quantiles([0.31, 0.32, 0.33, 0.35, 0.4, 0.45, 0.47, 0.48, 0.57]));
+        let one = |name: &str| Coefficient { name: name.into(), mean: 0.41, deviation: 0.06, quantiles };
+        let words = words(&FitResults { posterior: vec![one("probability of yes")], ..sample() });
+        assert!(words.contains("With 95 % intervals: probability of yes 0.410 [0.310, 0.570]."), "{words}");
+        assert!(!words.contains("do not contain 0"), "{words}");
     }
 
     #[test]

@@ -42,7 +42,10 @@ fn estimates(found: &HistogramResults) -> String {
 }
 
 fn row(category: &Category) -> SvgRow {
-    let at = |share: f64, reach: f64, mark| SvgInterval { at: 100.0 * share, reach: Some(100.0 * reach), mark };
+    let at = |share: f64, reach: f64, mark| {
+        let ends = Some((100.0 * (share - reach), 100.0 * (share + reach)));
+        SvgInterval { at: 100.0 * share, ends, mark }
+    };
     let half = (category.high - category.low) / 2.0;
     let shown = vec![at(category.estimate, half, Mark::of(0)), at(category.truth, 0.0, Mark::reference(0))];
     SvgRow { name: category.name.clone(), shown: Shown::Intervals(shown), words: described(category) }

@@ -5,14 +5,14 @@ use super::page::{Table, figure, folded, note, section as titled};
 use super::standing::{Placed, Standing};
 use crate::svg::{Axis, Mark, RowPlot, Scale, Shown, SvgInterval, SvgRow, escape};
 use inference::Intervals;
-use inference::results::Coefficient;
+use inference::results::{Coefficient, NORMAL_95};
 
 /// Coefficients in the figure.
 pub(super) const DRAWN: usize = 30;
 /// Rows of the table; a longer posterior is in the results only.
 pub(super) const LISTED: usize = 500;
 /// Two-sided 95 % quantile of the normal law.
-pub(super) const REACH: f64 = 1.959_963_984_540_054;
+pub(super) const REACH: f64 = NORMAL_95;
 
 /// A figure of the leading methods and a table of all; nothing without a posterior.
 pub(crate) fn section(standing: &Standing) -> String {
@@ -67,10 +67,14 @@ pub(super) fn shows(stated: Option<&Intervals>) -> bool {
 
 /// What to know when reading the figure.
 fn remarks(leading: &[Placed]) -> String {
-    let mut words = "Points are posterior means of the first seed; lines are 95 % intervals. A coefficient of a number is the effect \
-                     of one unit of (x − centre) / scale, with the centre and scale of the schema; that of a level is the effect \
-                     of the level."
-        .to_owned();
+    let meaning = match has_quantiles(leading.iter().flat_map(|m| &m.method.posterior)) {
+        true => OF_THE_OUTCOME,
+        false => {
+            "A coefficient of a number is the effect of one unit of (x − centre) / scale, with the centre and scale of the schema; \
+             that of a level is the effect of the level."
+        }
+    };
+    let mut words = format!("Points are posterior means of the first seed; lines are 95 % intervals. {meaning}");
     let silent: Vec<&str> =
         leading.iter().filter(|m| !shows(m.method.intervals.as_ref())).map(|m| m.method.name.as_str()).collect();
     if !silent.is_empty() {
@@ -81,6 +85,14 @@ fn remarks(leading: &[Placed]) -> String {
         );
     }
     words
+}
+
+/// What parameters of a model without inputs are.
+pub(super) const OF_THE_OUTCOME: &str = "They are parameters of the outcome, as the schema encodes it, and their intervals are quantiles of the exact posterior.";
+
+/// Whether these are parameters of a posterior that is known by its quantiles, which only models without inputs have.
+pub(super) fn has_quantiles<'a>(mut posterior: impl Iterator<Item = &'a Coefficient>) -> bool {
+    posterior.next().is_some_and(|first| first.quantiles.is_some())
 }
 
 /// Places of the coefficients, the largest |mean| / deviation first.
@@ -112,7 +124,7 @@ fn axis(leading: &[Placed], order: &[usize]) -> Axis {
 
 /// An axis with room around the intervals of these coefficients.
 pub(super) fn axis_of<'a>(drawn: impl Iterator<Item = &'a Coefficient>) -> Axis {
-    let ends = drawn.flat_map(|c| [-1.0, 1.0].map(|side| c.mean + side * REACH * c.deviation));
+    let ends = drawn.map(Coefficient::ends).flat_map(|(low, high)| [low, high]);
     let (low, high) = ends
         .filter(|end| end.is_finite())
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), end| (low.min(end), high.max(end)));
@@ -126,7 +138,7 @@ pub(super) fn axis_of<'a>(drawn: impl Iterator<Item = &'a Coefficient>) -> Axis 
 
 /// A coefficient in a figure.
 pub(super) fn point(coefficient: &Coefficient, shown: bool, mark: Mark) -> SvgInterval {
-    SvgInterval { at: coefficient.mean, reach: shown.then_some(REACH * coefficient.deviation), mark }
+    SvgInterval { at: coefficient.mean, ends: shown.then(|| coefficient.ends()), mark }
 }
 
 pub(super) fn described(posterior: &[Coefficient], order: &[usize], shown: bool) -> String {
@@ -136,11 +148,12 @@ pub(super) fn described(posterior: &[Coefficient], order: &[usize], shown: bool)
 
 /// The mean, and the ends of its interval if that may be shown.
 pub(super) fn estimate(coefficient: &Coefficient, shown: bool) -> String {
-    let Coefficient { mean, deviation, .. } = coefficient;
+    let mean = fixed(coefficient.mean, 3);
     if !shown {
-        return fixed(*mean, 3);
+        return mean;
     }
-    format!("{} [{}, {}]", fixed(*mean, 3), fixed(mean - REACH * deviation, 3), fixed(mean + REACH * deviation, 3))
+    let (low, high) = coefficient.ends();
+    format!("{mean} [{}, {}]", fixed(low, 3), fixed(high, 3))
 }
 
 /// All coefficients of all methods, in the order of the figure.

@@ -3,8 +3,9 @@
 use super::page::{paragraph, section as titled};
 use super::standing::{Placed, Standing};
 use crate::svg::escape;
-use inference::results::{OUTSIDE_EPSILON, PrivacyResult};
+use inference::results::{ClientSpending, OUTSIDE_EPSILON, PrivacyResult};
 use study::digits::{down, shortest};
+use study::words;
 
 /// A sentence for each method that promises something, and the names of those that do not.
 pub(crate) fn section(standing: &Standing) -> String {
@@ -64,11 +65,27 @@ fn group(privacy: &PrivacyResult, methods: &[Placed]) -> String {
     let sentence = without_name(names.first().unwrap_or(&""), privacy);
     let sentence = if sentence == privacy.promise { sentence.to_owned() } else { format!("Promised: {sentence}") };
     format!(
-        "<dt>{}</dt>\n<dd>{}<span class=\"terms\">{}</span>{lines}</dd>\n",
+        "<dt>{}</dt>\n<dd>{}<span class=\"terms\">{}</span>{lines}{}</dd>\n",
         escape(&listed(&names)),
         escape(&sentence),
-        escape(&terms(privacy))
+        escape(&terms(privacy)),
+        of_sites(privacy)
     )
+}
+
+/// What every site promises for itself, and what rows at several of them add up to; nothing where all promise the same.
+fn of_sites(privacy: &PrivacyResult) -> String {
+    let own = |client: &ClientSpending| {
+        let own = client.own.as_ref()?;
+        let (epsilon, delta) = (tidy(own.epsilon), shortest(client.delta));
+        let (clip, noise) = (tidy(own.clip), tidy(own.noise_multiplier));
+        Some(format!("{}: ε = {epsilon} at δ = {delta}, clip {clip}, noise multiplier {noise}", client.name))
+    };
+    let sites = privacy.clients.iter().filter_map(own);
+    let lines =
+        sites.chain(words::several_sites(&privacy.several_sites)).map(|line| format!("<li>{}</li>", escape(&line)));
+    let lines: String = lines.collect();
+    if lines.is_empty() { lines } else { format!("<ul class=\"terms\">{lines}</ul>") }
 }
 
 /// The terms behind the sentence.

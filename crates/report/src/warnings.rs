@@ -51,7 +51,7 @@ pub(super) fn about(warning: &Warning) -> String {
 
 /// A client whose certified ε is over what was granted.
 fn overspent(privacy: &PrivacyResult) -> Option<String> {
-    let over: Vec<_> = privacy.clients.iter().filter(|c| c.certified > privacy.epsilon).collect();
+    let over: Vec<_> = privacy.clients.iter().filter(|c| c.certified > c.granted(privacy.epsilon)).collect();
     let first = over.first()?;
     Some(format!(
         "The promise is not certified for {} of {} sites: {} may have spent ε = {}, granted were {}.",
@@ -59,6 +59,6 @@ fn overspent(privacy: &PrivacyResult) -> Option<String> {
         privacy.clients.len(),
         first.name,
         bound(first.certified),
-        shortest(privacy.epsilon)
+        shortest(first.granted(privacy.epsilon))
     ))
 }

@@ -3,6 +3,7 @@
 use super::columns::{self, Columns};
 use super::forecast::{Forecast, coded, loose_delta, notes, private_rows};
 use super::meant::Study;
+use super::own_table;
 use super::sites::{Sites, UNDECLARED};
 use super::warnings;
 use super::words::{self, LabelledRow, row};
@@ -33,13 +34,12 @@ impl std::fmt::Debug for Check {
 }
 
 impl Check {
-    /// Reads header and schema of a study's data, and no row.
+    /// Reads header and schema of a study's data. Where a table of one's own is there, its cells are compared with the schema.
     pub(crate) fn of(study: &Study, folders: &Folders) -> Result<Self, StudyError> {
         let of = |part| Part::of(part, folders);
         let parts: Vec<Part> = study.by_data().into_iter().map(of).collect::<Result<_, _>>()?;
         let warnings = once(parts.iter().flat_map(Part::warnings));
-        let of_part = |part: &Part| notes(&part.study, &part.columns.schema).into_iter().chain(part.uncounted.clone());
-        let notes = once(parts.iter().flat_map(of_part));
+        let notes = once(parts.iter().flat_map(|part| notes(&part.study, &part.columns.schema)));
         Ok(Self { study: study.clone(), parts, notes, warnings })
     }
 
@@ -52,7 +52,11 @@ impl Check {
                 rows.push(row("column", part.study.name.clone()));
             }
             rows.push(row("data", words::data(&part.study)));
-            let read = if part.counted { "rows were counted" } else { "no row was read" };
+            let read = match (part.counted, part.examined) {
+                (true, _) => "every cell fits the schema, and rows were counted",
+                (false, true) => "every cell fits the schema",
+                (false, false) => "no row was read",
+            };
             rows.push(row("columns", format!("{}; {read}", part.columns.words(study.model.intercept))));
             if part.study.simulated {
                 rows.push(row("clients", words::partition(&part.study.partition)));
@@ -131,8 +135,8 @@ struct Part {
     settled: Option<Study>,
     /// Whether the rows of its table were counted.
     counted: bool,
-    /// Why they could not be, where they were to be.
-    uncounted: Option<String>,
+    /// Whether the cells of its table were compared with the schema.
+    examined: bool,
     /// Whether its rows are here.
     fetched: bool,
 }
@@ -140,15 +144,18 @@ struct Part {
 impl Part {
     fn of(study: Study, folders: &Folders) -> Result<Self, StudyError> {
         let columns = Columns::of(&study, folders)?;
+        let examined = own_table::check(&study, &columns.schema, folders)?;
         let each = study.by_column();
         let planned: Vec<Plannable> =
             each.iter().map(|column| plannable(column, folders, &columns)).collect::<Result<_, _>>()?;
         let coded = planned.iter().flat_map(|planned| planned.coded.clone()).collect();
-        let uncounted = planned.iter().find_map(|planned| planned.uncounted.clone());
         let counted = planned.iter().any(|planned| planned.counted);
         let settled = planned.into_iter().next().and_then(|planned| planned.settled).filter(|_| each.len() == 1);
         let fetched = datasets::find(&study.data.source).is_none_or(|set| datasets::is_here(set, folders));
-        Ok(Self { study, columns, coded, settled, counted, uncounted, fetched })
+        if examined && !counted && study.simulated {
+            each.iter().try_for_each(|column| own_table::deal(column, folders).map(drop))?;
+        }
+        Ok(Self { study, columns, coded, settled, counted, examined, fetched })
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -161,6 +168,7 @@ impl Part {
             .into_iter()
             .chain(self.coded.iter().cloned())
             .chain(of_methods)
+            .chain(columns::outside_bounds(&self.columns.schema))
             .collect()
     }
 
@@ -173,9 +181,6 @@ impl Part {
     }
 }
 
-/// What the codes of rows begin with. Header and schema were compared before, so that what is left is in the rows.
-const OF_ROWS: char = 'D';
-
 /// What a plan says of a study, as far as there is one.
 struct Plannable {
     coded: Vec<String>,
@@ -183,8 +188,6 @@ struct Plannable {
     settled: Option<Study>,
     /// Whether rows were counted for it.
     counted: bool,
-    /// Why they could not be.
-    uncounted: Option<String>,
 }
 
 /// Refuses what a plan would refuse, where rows and clients are known or declared; what the plan warns of, and what it derives.
@@ -192,22 +195,20 @@ struct Plannable {
 fn plannable(study: &Study, folders: &Folders, columns: &Columns) -> Result<Plannable, StudyError> {
     match Forecast::of(study, folders) {
         Ok(forecast) => Ok(Plannable {
-            coded: forecast.coded(),
+            coded: forecast.coded().into_iter().chain(forecast.loose()).collect(),
             counted: forecast.is_counted(),
             settled: Some(forecast.study().clone()),
-            uncounted: None,
         }),
-        Err(failure) if failure.code() != UNDECLARED && !failure.code().starts_with(OF_ROWS) => Err(failure),
-        Err(failure) => {
+        Err(failure) if failure.code() != UNDECLARED => Err(failure),
+        Err(_) => {
             let typical = warnings::typical_gradient(study, &columns.schema);
             let of = |method: &Method| {
                 let clip = typical.and_then(|typical| clip_out_of_scale(method, typical));
                 let all = large_epsilon(method).into_iter().chain(clip);
                 all.map(|warning| coded(&method.name, &warning)).collect::<Vec<_>>()
             };
-            let uncounted = (failure.code() != UNDECLARED).then(|| format!("rows cannot be counted yet: {failure}"));
             let coded = study.methods.iter().flat_map(of).collect();
-            Ok(Plannable { coded, settled: None, counted: false, uncounted })
+            Ok(Plannable { coded, settled: None, counted: false })
         }
     }
 }
@@ -218,7 +219,7 @@ fn described(method: &Method) -> Vec<String> {
     lines.extend(method.algorithm.describe().readout);
     match &method.promise {
         None => lines.push("no privacy, for comparison only".to_owned()),
-        Some(promise) => lines.extend([words::promise(promise), words::noise(method, promise)]),
+        Some(promise) => lines.extend([words::promised(method, promise), words::noise(method, promise)]),
     }
     lines
 }

@@ -3,10 +3,11 @@
 use super::fault::{Fault, StudyText};
 use super::meant::Study;
 use crate::datasets;
+use crate::digits::shortest;
 use crate::error::StudyError;
 use crate::load::Folders;
 use inference::describe::{Entry, Registered};
-use inference::{EncodedPrior, Schema, agree, nearest};
+use inference::{EncodedPrior, Kind, Missing, Numeric, OutcomeKind, OutcomeNeed, Schema, agree, nearest};
 use privacy::Unit;
 use std::io::ErrorKind;
 
@@ -96,6 +97,39 @@ pub(crate) fn schema_if_there(study: &Study, folders: &Folders) -> Result<Option
     }
 }
 
+/// A warning for each constant of the schema that lies outside the bounds of its column: a filled cell is clamped like any other, and
+/// inputs are far from 0 around another centre.
+pub(crate) fn outside_bounds(schema: &Schema) -> Vec<String> {
+    let inputs = schema.columns().iter().filter_map(|column| match &column.kind {
+        Kind::Numeric(numeric) => Some((&column.name, numeric)),
+        _ => None,
+    });
+    let outcome = match &schema.outcome().kind {
+        OutcomeKind::Number(numeric) => Some((&schema.outcome().column, numeric)),
+        OutcomeKind::Classes(_) => None,
+    };
+    inputs.chain(outcome).flat_map(|(name, numeric)| of_column(name, numeric)).collect()
+}
+
+fn of_column(name: &str, numeric: &Numeric) -> Vec<String> {
+    let Some((low, high)) = numeric.bounds else { return Vec::new() };
+    let centre = if numeric.log { numeric.centre.exp() } else { numeric.centre };
+    let fill = match numeric.missing {
+        Missing::Fill(fill) => Some(fill).filter(|fill| !(low..=high).contains(fill)),
+        Missing::Flag | Missing::Refused => None,
+    };
+    let bounds = format!("its bounds, {} to {}", shortest(low), shortest(high));
+    let filled = |fill: f64| {
+        let (fill, taken) = (shortest(fill), shortest(fill.clamp(low, high)));
+        format!("the schema fills missing cells of `{name}` with {fill}, outside {bounds}: they count as {taken}")
+    };
+    let off = || {
+        format!("the schema's centre of `{name}`, {}, is outside {bounds}: its input is never near 0", shortest(centre))
+    };
+    let centre_is_off = !(low..=high).contains(&centre);
+    fill.map(filled).into_iter().chain(centre_is_off.then(off)).collect()
+}
+
 /// The warning that the rows of a known set are yet to be fetched.
 pub(crate) fn not_here(study: &Study) -> Option<String> {
     let set = datasets::find(&study.data.source)?;
@@ -105,6 +139,7 @@ pub(crate) fn not_here(study: &Study) -> Option<String> {
 /// Checks that outcome and prior fit the model, and that rows have ids of records or persons where a method needs them.
 pub fn check(study: &Study, schema: &Schema) -> Result<(), StudyError> {
     outcome(study, schema)?;
+    sites(study, schema)?;
     prior(study, schema)?;
     if let Some(drawn) = &study.data.drawn {
         drawn.law(study, schema)?;
@@ -135,10 +170,20 @@ pub(crate) fn has_intercept(study: &Study) -> bool {
     study.data.synthetic.map_or(study.model.intercept, |made| made.has_intercept())
 }
 
+/// Refuses the outcome as the column of the sites: every site would have one outcome, and who knows the site would know it.
+fn sites(study: &Study, schema: &Schema) -> Result<(), Fault> {
+    let outcome = &schema.outcome().column;
+    let is_outcome = |(key, column): &(String, &str)| key.contains("partition") && column == outcome;
+    let Some((key, _)) = named(study).into_iter().find(is_outcome) else { return Ok(()) };
+    let message = format!("`{outcome}` cannot be both the outcome and the column of the sites");
+    let hint = "name the column that says where a row comes from, or deal rows evenly: clients = 4";
+    Err(StudyText::new(study.file.clone(), &study.text).fault(&key, "S004", message, hint))
+}
+
 /// Refuses an outcome that the model is not for.
 fn outcome(study: &Study, schema: &Schema) -> Result<(), StudyError> {
     let settings = &study.model.settings;
-    if settings.outcome().takes(schema.classes()) {
+    if settings.outcome().takes_outcome(schema) {
         return Ok(());
     }
     let (kind, needs) = (settings.descriptor().name, settings.outcome().words());
@@ -147,6 +192,9 @@ fn outcome(study: &Study, schema: &Schema) -> Result<(), StudyError> {
         _ => None,
     });
     let hint = match schema.classes() {
+        None if settings.outcome() == OutcomeNeed::Count => {
+            "outcome = { column = …, bounds = [0, 40] } in the schema, without centre and scale".to_owned()
+        }
         None => "kind = \"linear\" is for a number".to_owned(),
         Some(2) => "kind = \"logistic\" is for two levels".to_owned(),
         Some(_) => "kind = \"softmax\" is for more than two levels".to_owned(),

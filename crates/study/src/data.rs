@@ -7,7 +7,7 @@ use super::schema_rows::{self, SchemaRows};
 use super::served::Served;
 use super::synthetic::{self, Synthetic};
 use super::typed::{DataAsTyped, RowsAsTyped, SplitAsTyped, StudyAsTyped, TableColumnAsTyped};
-use inference::{OutcomeNeed, StudyModel};
+use inference::StudyModel;
 use inference::{Partition, Split};
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -86,7 +86,7 @@ pub(super) fn of(
     let declared_rows = declared(typed.declared_rows.as_ref(), "declared_rows", source)?.or_else(|| served(false));
     let declared_persons =
         declared(typed.declared_persons.as_ref(), "declared_persons", source)?.or_else(|| served(true));
-    if typed.scores_in == ScoresIn::Encoded && model.settings.outcome() != OutcomeNeed::Number {
+    if typed.scores_in == ScoresIn::Encoded && !model.settings.outcome().is_number() {
         let message = "only scores of an outcome that is a number have units".to_owned();
         return Err(source.fault("data.scores_in", "S011", message, "leave it out"));
     }

@@ -2,7 +2,7 @@
 //! place of the name, so that everybody who reads the study's text has the same prior.
 
 use super::fault::{Fault, StudyText};
-use super::posterior::{Posterior, RELEASED_BY, SCHEMA};
+use super::posterior::{Posterior, SCHEMA};
 use crate::error::StudyError;
 use inference::describe::{NOT_TOGETHER, Registry, UNREADABLE};
 use inference::{EarlierPosterior, Intervals, Schema, encodings};
@@ -110,7 +110,7 @@ fn earlier(
     let kind = posterior.model.get("kind").and_then(Value::as_str).unwrap_or_default();
     Ok(EarlierPosterior {
         source: format!("{name}{remark}"),
-        released: posterior.outside_epsilon.starts_with(RELEASED_BY),
+        released: posterior.is_released(),
         kind: kind.to_owned(),
         names: posterior.names(&Registry::standard())?,
         encoding: encodings(&schema),

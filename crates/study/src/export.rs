@@ -47,7 +47,7 @@ impl<T: Into<Self>> From<Option<T>> for ExportCell {
 /// A table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExportTable {
-    /// "effects", "scores" or "privacy".
+    /// "effects", "parameters", "scores" or "privacy".
     pub name: &'static str,
     /// One sentence about it.
     pub caption: String,
@@ -59,9 +59,11 @@ pub struct ExportTable {
 
 /// The tables of a run that have rows.
 pub fn tables(run: &RunResults) -> Vec<ExportTable> {
-    let mut found = vec![effects(run)];
+    let mut found = vec![effects(run), parameters(run)];
     match run {
-        RunResults::Simulation(results) => found.extend([scores(&results.methods), privacy(&results.methods)]),
+        RunResults::Simulation(results) => {
+            found.extend([scores(run, &results.methods), privacy(run, &results.methods)])
+        }
         RunResults::Fit(fit) => found.push(ExportTable {
             name: "privacy",
             caption: "What was promised, and what it cost".to_owned(),
@@ -75,6 +77,7 @@ pub fn tables(run: &RunResults) -> Vec<ExportTable> {
                 fit.privacy.delta.into(),
                 fit.privacy.spent_epsilon.into(),
                 (&fit.privacy.promise).into(),
+                made_by(run),
             ]],
         }),
     }
@@ -93,7 +96,17 @@ const EFFECTS: &[&str] = &[
     "upper",
     "probability_over_null",
     "interval_left_out",
+    "made_by",
 ];
+
+/// Who made a run, in every line of its tables: a table is often read without the page that says it.
+fn made_by(run: &RunResults) -> ExportCell {
+    match run {
+        RunResults::Simulation(_) => "simulation: protects nobody",
+        RunResults::Fit(_) => "fit",
+    }
+    .into()
+}
 
 /// Odds ratios or differences; without intervals and probabilities where these are not to be relied on, and with the reason.
 fn effects(run: &RunResults) -> ExportTable {
@@ -119,6 +132,7 @@ fn effects(run: &RunResults) -> ExportTable {
                 sure(upper).into(),
                 sure(one.positive).into(),
                 method.intervals.and_then(Intervals::not_shown).into(),
+                made_by(run),
             ]);
         }
     }
@@ -127,11 +141,47 @@ fn effects(run: &RunResults) -> ExportTable {
     ExportTable { name: "effects", caption: caption.to_owned(), columns: EFFECTS, rows }
 }
 
-const SCORES: &[&str] =
-    &["method", "score", "mean", "standard_deviation", "seeds", "less_non_private", "standard_error_of_difference"];
+const PARAMETERS: &[&str] =
+    &["method", "parameter", "mean", "standard_deviation", "median", "lower", "upper", "interval_left_out", "made_by"];
+
+/// Parameters of posteriors that are known by their quantiles, with 95 % intervals where these are to be relied on.
+fn parameters(run: &RunResults) -> ExportTable {
+    let mut rows = Vec::new();
+    for method in run.methods() {
+        for one in method.coefficients {
+            let Some(quantiles) = one.quantiles else { continue };
+            let (lower, upper) = quantiles.ends();
+            let sure = |value: f64| method.shows_intervals().then_some(value);
+            rows.push(vec![
+                method.method.into(),
+                (&one.name).into(),
+                one.mean.into(),
+                sure(one.deviation).into(),
+                sure(quantiles.median()).into(),
+                sure(lower).into(),
+                sure(upper).into(),
+                method.intervals.and_then(Intervals::not_shown).into(),
+                made_by(run),
+            ]);
+        }
+    }
+    let caption = "Parameters with 95 % intervals, of posteriors that are known by their quantiles.";
+    ExportTable { name: "parameters", caption: caption.to_owned(), columns: PARAMETERS, rows }
+}
+
+const SCORES: &[&str] = &[
+    "method",
+    "score",
+    "mean",
+    "standard_deviation",
+    "seeds",
+    "less_non_private",
+    "standard_error_of_difference",
+    "made_by",
+];
 
 /// Every score of every method, with its paired difference to the non-private baseline.
-fn scores(methods: &[MethodResult]) -> ExportTable {
+fn scores(run: &RunResults, methods: &[MethodResult]) -> ExportTable {
     let mut rows = Vec::new();
     for method in methods {
         let open = method.compared.iter().find(|compared| compared.baseline == "non-private");
@@ -145,6 +195,7 @@ fn scores(methods: &[MethodResult]) -> ExportTable {
                 (summary.per_seed.len() as f64).into(),
                 difference.map(|difference| difference.mean).into(),
                 difference.and_then(|difference| difference.standard_error).into(),
+                made_by(run),
             ]);
         }
     }
@@ -153,9 +204,15 @@ fn scores(methods: &[MethodResult]) -> ExportTable {
 }
 
 const PRIVACY: &[&str] =
-    &["method", "unit", "adjacency", "aggregator", "epsilon", "delta", "certified_epsilon", "promise"];
+    &["method", "unit", "adjacency", "aggregator", "epsilon", "delta", "certified_epsilon", "promise", "made_by"];
 
-fn privacy(methods: &[MethodResult]) -> ExportTable {
+/// A promise as a fit tells it: not as a sentence about a method.
+fn bare<'a>(method: &str, promise: &'a str) -> &'a str {
+    let told = promise.strip_prefix(method).and_then(|rest| rest.strip_prefix(" promises "));
+    told.map_or(promise, |told| told.strip_suffix('.').unwrap_or(told))
+}
+
+fn privacy(run: &RunResults, methods: &[MethodResult]) -> ExportTable {
     let row = |(name, privacy): (&String, &PrivacyResult)| {
         vec![
             name.into(),
@@ -165,7 +222,8 @@ fn privacy(methods: &[MethodResult]) -> ExportTable {
             privacy.epsilon.into(),
             privacy.delta.into(),
             privacy.clients.iter().map(|client| client.certified).reduce(f64::max).into(),
-            (&privacy.promise).into(),
+            bare(name, &privacy.promise).into(),
+            made_by(run),
         ]
     };
     let private = methods.iter().filter_map(|method| Some((&method.name, method.privacy.as_ref()?)));

@@ -1,5 +1,11 @@
 //! What each method will cost every client, from declared numbers; no row is touched.
 
+mod remarks;
+mod report;
+
+pub(crate) use self::remarks::{coded, loose_delta, private_rows};
+
+use self::report::{ClientReport, ForecastReport, MethodReport, PrivacyReport, StageReport};
 use super::columns;
 use super::expected_intervals::ExpectedIntervals;
 use super::guidance::{Guidance, guidance};
@@ -14,16 +20,12 @@ use inference::Method;
 use inference::Schema;
 use inference::plan::{ClientPlan, MethodPlan, PlannedStage, plan, seed_bytes};
 use inference::public::Derived;
-use inference::results::SecureSumResult;
+use inference::results::{SeveralSites, several_sites};
 use inference::settings::{Aggregator, Claim, Noise, Promise, SecureNoise, SecureSumSettings};
+use inference::warning::Code;
 use inference::warning::public::{clip_out_of_scale, of_plan, of_plan_without_rows};
-use inference::warning::{Code, Warning};
-use privacy::{Adjacency, Sampling, Unit};
-use serde::Serialize;
+use privacy::{Sampling, Unit};
 use std::ops::Range;
-
-/// Code of the warning about δ.
-const LOOSE_DELTA: &str = "S014";
 
 /// What a study will cost.
 pub struct Forecast {
@@ -37,112 +39,10 @@ pub struct Forecast {
     guidance: Guidance,
     /// On assumed bounds.
     notes: Vec<String>,
+    /// Constants of the schema outside the bounds of their columns.
+    outside: Vec<String>,
     /// The gradient of a typical row, where the schema's ranges say it.
     typical: Option<f64>,
-}
-
-/// The JSON object: these names are a contract.
-#[derive(Serialize)]
-struct ForecastReport<'a> {
-    study: &'a str,
-    clients: Option<usize>,
-    rows: Option<&'a [u64]>,
-    rows_are: &'a str,
-    parameters: Option<usize>,
-    methods: Vec<MethodReport<'a>>,
-    guidance: &'a Guidance,
-    notes: &'a [String],
-    warnings: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct MethodReport<'a> {
-    name: &'a str,
-    algorithm: &'a str,
-    solver: &'a str,
-    schedule: &'a str,
-    rounds: u64,
-    messages: u64,
-    bytes_per_message: Option<u64>,
-    /// What the study leaves out: each key with its value and the reason.
-    derived: Vec<serde_json::Value>,
-    privacy: Option<PrivacyReport<'a>>,
-    /// What intervals to expect, by ε, where the method has a forecast.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expected: Option<&'a ExpectedIntervals>,
-}
-
-#[derive(Serialize)]
-struct PrivacyReport<'a> {
-    unit: Unit,
-    adjacency: Adjacency,
-    epsilon: f64,
-    aggregator: &'a str,
-    #[serde(flatten)]
-    secure_sum: Option<SecureSumResult>,
-    accountant: &'a str,
-    clients: Vec<ClientReport>,
-}
-
-#[derive(Serialize)]
-struct ClientReport {
-    rows: Option<u64>,
-    /// What the plan goes by, where persons are protected.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    persons: Option<u64>,
-    delta: f64,
-    noise_multiplier: f64,
-    clip: f64,
-    rate: f64,
-    releases_per_update: u64,
-    updates: u64,
-    epsilon_certified: f64,
-    epsilon_claimed: f64,
-    /// All updates in order; the numbers above are those of the last stage.
-    stages: Vec<StageReport>,
-}
-
-#[derive(Serialize)]
-struct StageReport {
-    updates: u64,
-    releases_per_update: u64,
-    noise_multiplier: f64,
-    clip: f64,
-    rate: f64,
-    event: String,
-}
-
-/// A warning where δ promises almost nothing to one of so many units.
-pub(crate) fn loose_delta(method: &str, unit: Unit, delta: f64, among: u64, basis: Basis) -> Option<String> {
-    let (units, one, about) = match unit {
-        Unit::Example => ("rows of a client", "one row", basis.about()),
-        Unit::Person => ("persons of a client", "all rows of one person", basis.about()),
-        Unit::Client => ("clients", "all rows of one client", ""),
-    };
-    (delta * among as f64 >= 1.0).then(|| {
-        let delta = shortest(delta);
-        format!(
-            "{LOOSE_DELTA}: {method}: δ = {delta} is not under 1 / {about}{among} ({units}): at this δ, publishing {one} \
-             outright would still satisfy the guarantee; use a much smaller δ"
-        )
-    })
-}
-
-/// A warning of a method in one line.
-pub(crate) fn coded(method: &str, warning: &Warning) -> String {
-    format!("{}: {method}: {}; {}", warning.code.as_str(), warning.what, warning.hint)
-}
-
-/// A warning where something public is computed from rows whose number the relation keeps private.
-pub(crate) fn private_rows(method: &Method) -> Option<String> {
-    method.goes_by_private_rows().then(|| {
-        let name = &method.name;
-        let units = if method.unit() == Unit::Person { "persons" } else { "rows" };
-        format!(
-            "{name}: under add-remove the number of {units} is private, but rates, weights or δ depend on it: the \
-             guarantee holds for declared numbers, and a simulation declares the true ones"
-        )
-    })
 }
 
 impl std::fmt::Debug for Forecast {
@@ -176,7 +76,9 @@ impl Forecast {
         let guidance = guidance(study, &sites, schema.as_ref());
         let notes = schema.as_ref().map(|schema| notes(study, schema)).unwrap_or_default();
         let typical = schema.as_ref().and_then(|schema| warnings::typical_gradient(study, schema));
-        Ok(Self { study: study.clone(), sites, parameters, plans, expected: Vec::new(), guidance, notes, typical })
+        let outside = schema.as_ref().map(columns::outside_bounds).unwrap_or_default();
+        let (study, expected) = (study.clone(), Vec::new());
+        Ok(Self { study, sites, parameters, plans, expected, guidance, notes, outside, typical })
     }
 
     /// The same with the intervals that methods may expect.
@@ -200,16 +102,24 @@ impl Forecast {
         self.plans.iter().flat_map(of).collect()
     }
 
-    fn warnings(&self) -> Vec<String> {
-        let mut warnings = self.coded();
-        for (method, plan) in &self.plans {
-            let Some(promise) = &method.promise else { continue };
+    /// A warning of each method whose δ promises almost nothing to the rows or clients that there are.
+    pub(crate) fn loose(&self) -> Vec<String> {
+        let of = |(method, plan): &(Method, MethodPlan)| {
+            let promise = method.promise.as_ref()?;
             let loose = plan.clients.iter().filter(|client| client.delta_is_loose()).min_by_key(|client| client.among);
             let basis = self.sites.of(method).1;
             let of = |c: &ClientPlan| loose_delta(&method.name, promise.unit, c.delta.get(), c.among, basis);
-            warnings.extend(private_rows(method));
-            warnings.extend(loose.filter(|_| basis.has_rows() || promise.unit == Unit::Client).and_then(of));
-        }
+            loose.filter(|_| basis.has_rows() || promise.unit == Unit::Client).and_then(of)
+        };
+        self.plans.iter().filter_map(of).collect()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.coded();
+        let private = self.plans.iter().filter(|(method, _)| method.promise.is_some());
+        warnings.extend(private.filter_map(|(method, _)| private_rows(method)));
+        warnings.extend(self.loose());
+        warnings.extend(self.outside.iter().cloned());
         let compared = |unit: Unit| {
             let mut methods = self.plans.iter().map(|(method, _)| method).filter(|method| method.unit() == unit);
             methods.all(|method| self.sites.of(method).1.has_rows())
@@ -245,6 +155,7 @@ impl Forecast {
             rows.extend(derived.map(|(k, of)| row(if k == 0 { "derived" } else { "" }, words::derived(of))));
             if let Some(promise) = &method.promise {
                 rows.extend(cost(method, promise, &plan.clients));
+                rows.extend(self.own_promises(method, promise, &plan.clients));
                 rows.extend(self.parameters.and_then(|d| sensitivity(method, promise, d)));
                 rows.extend(total(promise, plan.clients.len()));
                 let event = plan.clients.first().map(|client| &client.event);
@@ -293,6 +204,25 @@ impl Forecast {
     /// The study with nothing left out.
     pub(crate) fn study(&self) -> &Study {
         &self.study
+    }
+
+    /// What each site promises for itself, and what rows at several sites add up to; nothing where all promise the same.
+    fn own_promises(&self, method: &Method, promise: &Promise, clients: &[ClientPlan]) -> Vec<LabelledRow> {
+        if method.sites.is_empty() {
+            return Vec::new();
+        }
+        let own = |(m, client): (usize, &ClientPlan)| {
+            let name = self.sites.name(m);
+            let (clip, noise) = (shortest(client.shape.bound().get()), up(client.noise_multiplier()));
+            let cost = format!("ε at most {} at δ {}", up(client.certified), shortest(client.delta.get()));
+            (if m == 0 { "sites" } else { "" }, format!("{name}: {cost}, clip {clip}, noise multiplier {noise}"))
+        };
+        let mut lines: Vec<(&str, String)> = clients.iter().enumerate().take(MOST_SITES).map(own).collect();
+        if let Some(more) = clients.len().checked_sub(MOST_SITES).filter(|more| *more > 0) {
+            lines.push(("", format!("and {more} more")));
+        }
+        lines.extend(words::several_sites(&several(promise, clients)).into_iter().map(|line| ("", line)));
+        lines.into_iter().map(|(label, line)| row(label, line)).collect()
     }
 
     /// How many messages clients send, and of how many bytes.
@@ -346,19 +276,23 @@ impl Forecast {
             privacy: method.promise.as_ref().map(|promise| PrivacyReport {
                 unit: promise.unit,
                 adjacency: promise.adjacency,
-                epsilon: promise.epsilon.get(),
+                epsilon: plan.clients.iter().map(|c| c.epsilon.get()).reduce(f64::max).unwrap_or(promise.epsilon.get()),
                 aggregator: words::aggregator(promise.aggregator),
                 secure_sum: words::secure_sum(promise.aggregator),
                 accountant: words::accountant(promise.accountant),
-                clients: plan.clients.iter().zip(&self.sites.rows).map(|(c, &n)| self.client(method, c, n)).collect(),
+                clients: plan.clients.iter().enumerate().map(|(m, client)| self.client(method, client, m)).collect(),
+                several_sites: if method.sites.is_empty() { Vec::new() } else { several(promise, &plan.clients) },
             }),
         }
     }
 
-    fn client(&self, method: &Method, plan: &ClientPlan, rows: u64) -> ClientReport {
+    fn client(&self, method: &Method, plan: &ClientPlan, client: usize) -> ClientReport {
         let by_person = method.unit() == Unit::Person;
+        let own = !method.sites.is_empty();
         ClientReport {
-            rows: self.sites.basis.has_rows().then_some(rows),
+            site: own.then(|| self.sites.name(client)),
+            epsilon_granted: own.then_some(plan.epsilon.get()),
+            rows: self.sites.rows.get(client).copied().filter(|_| self.sites.basis.has_rows()),
             persons: Some(plan.among).filter(|_| by_person && self.sites.of(method).1.has_rows()),
             delta: plan.delta.get(),
             noise_multiplier: plan.noise_multiplier(),
@@ -368,20 +302,18 @@ impl Forecast {
             updates: plan.updates,
             epsilon_certified: plan.certified,
             epsilon_claimed: plan.claimed,
-            stages: plan.stages().iter().map(stage).collect(),
+            stages: plan.stages().iter().map(StageReport::from).collect(),
         }
     }
 }
 
-fn stage(stage: &PlannedStage) -> StageReport {
-    StageReport {
-        updates: stage.updates,
-        releases_per_update: stage.event.steps().get(),
-        noise_multiplier: stage.noise_multiplier(),
-        clip: stage.shape.bound().get(),
-        rate: stage.event.sampling().rate(),
-        event: stage.event.to_string(),
-    }
+/// Most sites that a plan lists one by one.
+const MOST_SITES: usize = 24;
+
+/// What somebody with rows at several sites is promised.
+fn several(promise: &Promise, clients: &[ClientPlan]) -> Vec<SeveralSites> {
+    let promises: Vec<(f64, f64)> = clients.iter().map(|c| (c.epsilon.get(), c.delta.get())).collect();
+    several_sites(&promises, promise.aggregator != Aggregator::None)
 }
 
 /// The noise in a sum that is opened, beside that of one curator.

@@ -49,7 +49,9 @@ pub(crate) fn guidance(study: &Study, sites: &Sites, schema: Option<&Schema>) ->
     let few = sites.inputs.is_some_and(|inputs| inputs < inference::regression::MOST_INPUTS);
     let model = study.model.settings.build(None, 0);
     let has = |offer: Offer| model.offers().contains(&offer);
-    let (algorithm, settings) = if !has(Offer::GaussianPosterior) {
+    let (algorithm, settings) = if has(Offer::ConjugatePosterior) {
+        ("conjugate", CONJUGATE.to_owned())
+    } else if !has(Offer::GaussianPosterior) {
         ("chain", CHAIN.to_owned())
     } else if has(Offer::GaussianLikelihood) && papers.trusted && few {
         ("statistics", STATISTICS.to_owned())
@@ -62,6 +64,9 @@ pub(crate) fn guidance(study: &Study, sites: &Sites, schema: Option<&Schema>) ->
     };
     Guidance { algorithm, settings, papers }
 }
+
+/// Settings of conjugate families: there are none.
+const CONJUGATE: &str = "nothing to choose: the bounds are the schema's, and an aggregator adds the noise once";
 
 /// Settings of sufficient statistics.
 const STATISTICS: &str = "statistics = { bound = … } with the largest encoded value, and an aggregator: one or two rounds, and \

@@ -47,7 +47,7 @@ pub fn init(asked: &SkeletonRequest<'_>) -> Result<Skeleton, StudyError> {
     };
     let sites = asked.sites.map(|name| in_header(name, &columns, "sites")).transpose()?;
     if sites == Some(outcome.as_str()) {
-        let message = format!("`{outcome}` cannot be both the outcome and the column of the sites");
+        let message = format!("{outcome:?} cannot be both the outcome and the column of the sites");
         return Err(StudyError::usage(message, "name another column"));
     }
     for name in [SCHEMA_FILE, "study.toml"] {
@@ -75,10 +75,10 @@ fn in_header<'a>(name: &'a str, columns: &[String], option: &str) -> Result<&'a 
     }
     let names = columns.iter().map(String::as_str);
     let hint = match nearest(name, names.clone()) {
-        Some(close) => format!("did you mean `{close}`?"),
+        Some(close) => format!("did you mean the column \"{close}\"?"),
         None => format!("the header has {}", names.collect::<Vec<_>>().join(", ")),
     };
-    Err(StudyError::usage(format!("--{option}: the table has no column `{name}`"), hint))
+    Err(StudyError::usage(format!("--{option}: the table has no column {name:?}"), hint))
 }
 
 /// The names in the first line. What follows it is not decoded, parsed or kept.

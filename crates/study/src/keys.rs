@@ -22,7 +22,7 @@ pub(crate) const STUDY_SEEDS: Key =
     Key::new("seeds", ValueKind::Counts { least: 0, most: u64::MAX }, "[1, 2, 3]").about("seeds of the simulated runs");
 
 const STUDY: &[Key] = &[
-    STUDY_NAME.otherwise(Otherwise::Follows("the name of the file")),
+    STUDY_NAME.otherwise(Otherwise::Follows("the name of the file, or of its folder for study.toml")),
     STUDY_SEEDS.otherwise(Otherwise::Follows("[1, 2, 3, 4, 5]")),
     Key::new("baselines", ValueKind::Flag, "false")
         .about("whether \"local only\" and \"non-private\" are fitted beside the methods")
@@ -64,7 +64,10 @@ const SYNTHETIC: &[Key] = &[
         .about("synthetic-logistic, correlated: correlation of neighbours, 0.5 if left out")
         .optional(),
     Key::new("levels", ValueKind::AT_LEAST_ONE, "5")
-        .about("synthetic-logistic, dummies: levels of each category, 5 if left out; inputs counts levels of all categories")
+        .about(
+            "synthetic-logistic, dummies: levels of each category, 5 if left out; inputs counts levels of all categories. \
+             synthetic-conjugate: levels of the outcome, 2 if left out",
+        )
         .optional(),
     Key::new("noise_deviation", ValueKind::Positives { length: 2 }, "[0.5, 2.0]")
         .about("synthetic-linear: range of the standard deviation of the noise")
@@ -74,6 +77,9 @@ const SYNTHETIC: &[Key] = &[
         .optional(),
     Key::new("at", ValueKind::Numbers { length: 2 }, "[0.0, 1.0]")
         .about("synthetic-mixture: the parameters that rows are drawn at")
+        .optional(),
+    Key::new("bounds", ValueKind::Numbers { length: 2 }, "[0.0, 40.0]")
+        .about("synthetic-conjugate: range of a count or a number; parameters are drawn from the model's prior")
         .optional(),
 ];
 

@@ -111,7 +111,8 @@ impl Loaded {
             (None, Some(_)) => Box::new(SchemaEngine::open(&study, folders, fits)?),
             (None, None) => Box::new(Simulator::open(&study, folders, fits)?),
         };
-        let study = study.settled(&engine.public()?)?;
+        let names = engine.summary()?.clients.into_iter().map(|client| client.name).collect();
+        let study = study.settled(&engine.public()?.with_names(Some(names)))?;
         Ok(Self { study, engine, made: None })
     }
 

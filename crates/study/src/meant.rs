@@ -147,7 +147,9 @@ impl Study {
     /// Reads and checks a file, with the posterior that its prior names ([`study_text`]).
     pub fn open(path: &Path) -> Result<Self, StudyError> {
         let text = study_text(path)?;
-        Ok(Self::read(path.display().to_string(), &text)?)
+        let file = path.display().to_string();
+        let named = || short::name_at(path);
+        Ok(Self::read_named(file, &text, &Registry::standard(), named)?)
     }
 
     /// Checks a text; `file` is its name in errors. Everything that is wrong with its tables, methods and model is told at once.
@@ -158,12 +160,23 @@ impl Study {
     /// The same, with methods and models of one's own in the registry.
     pub fn read_with(file: impl Into<String>, text: &str, registry: &Registry) -> Result<Self, Faults> {
         let file = file.into();
+        let name = short::name_of(&file);
+        Self::read_named(file, text, registry, || name)
+    }
+
+    /// The same, with what a study is called that does not say it.
+    fn read_named(
+        file: String,
+        text: &str,
+        registry: &Registry,
+        named: impl FnOnce() -> String,
+    ) -> Result<Self, Faults> {
         let source = StudyText::new(file.clone(), text);
         check_version(&source)?;
         let table: Table = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
         let (model, names, methods) = sound(&table, registry, &source)?;
         let mut typed: StudyAsTyped = toml::from_str(text).map_err(|error| source.unreadable(&error))?;
-        let name = typed.study.name.get_or_insert_with(|| short::name_of(&file)).clone();
+        let name = typed.study.name.get_or_insert_with(named).clone();
         check_names(&name, &typed, &names, &source)?;
         let served = served::of(&typed, &source)?;
         let (first, mut columns) = partitions(&typed, &model, served.as_ref(), &source)?;

@@ -35,7 +35,7 @@ const EXAMPLES: [(&str, &str); 26] = [
     ("column", "every column of a table begins with [[column]], in two pairs of brackets"),
     (
         "algorithm",
-        "algorithm = \"pvi\", \"committee\", \"global-vi\", \"global-vi-at-clients\", \"noise-aware\", \"statistics\" or \"chain\"",
+        "algorithm = \"pvi\", \"committee\", \"global-vi\", \"global-vi-at-clients\", \"noise-aware\", \"statistics\", \"conjugate\" or \"chain\"",
     ),
     (
         "solver",

@@ -3,7 +3,7 @@
 use crate::error::StudyError;
 use inference::describe::Registry;
 use inference::warning::Warning;
-use inference::{Gaussian, Intervals, Model, OutcomeKind, Schema, StudyModel, restored, stored};
+use inference::{Gaussian, Intervals, Model, OutcomeKind, Quantiles, Schema, StudyModel, restored, stored};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub const SCHEMA: u32 = 2;
 pub const RELEASED_BY: &str = "Released by";
 
 /// A Gaussian posterior in plain numbers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Marginals {
     /// Posterior means, in the order of the inputs.
@@ -23,6 +23,9 @@ pub struct Marginals {
     pub deviation: Vec<f64>,
     /// Lower triangle of the precision, row by row, for a full covariance; none for independent coordinates.
     pub precision: Option<Vec<f64>>,
+    /// Quantiles of every parameter, where the posterior is no Gaussian; the numbers above are its moments then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantiles: Option<Vec<Quantiles>>,
     /// Intercepts of the sites' own, where the method has them. In a study each stays at its site.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intercepts: Option<Intercepts>,
@@ -99,7 +102,7 @@ impl Posterior {
         match refused {
             None => self,
             Some(why) => {
-                let nothing = Marginals { mean: Vec::new(), deviation: Vec::new(), precision: None, intercepts: None };
+                let nothing = Marginals::default();
                 Self { posterior: nothing, not_served: Some(why), ..self }
             }
         }
@@ -107,6 +110,11 @@ impl Posterior {
 }
 
 impl Posterior {
+    /// Whether a federation or a fit released it: a charge was made for it, and no seed has drawn its noise.
+    pub(crate) fn is_released(&self) -> bool {
+        self.outside_epsilon.starts_with(RELEASED_BY)
+    }
+
     /// The model that predictions are made by, with methods and models of one's own in the registry.
     pub(crate) fn model(&self, schema: &Schema, registry: &Registry) -> Result<Arc<dyn Model>, StudyError> {
         let settings = restored(&self.model, registry).map_err(|conflict| {

@@ -125,7 +125,8 @@ fn about(posterior: &Posterior, site: Option<&str>, predictions: &Predictions) -
         (None, Some(_)) => " at a site that is not known (`site` names one)".to_owned(),
         (None, None) => String::new(),
     };
-    format!("from the posterior of {method} in {study}, seed {seed}: {what} {}{interval}{at}", predictions.of)
+    let seed = if posterior.is_released() { String::new() } else { format!(", seed {seed}") };
+    format!("from the posterior of {method} in {study}{seed}: {what} {}{interval}{at}", predictions.of)
 }
 
 fn refuse(place: &Path, message: String, hint: String) -> StudyError {
@@ -278,7 +279,7 @@ mod tests {
             bias: false,
             inputs: vec!["a".into()],
             data_schema: STORED.into(),
-            posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None, intercepts: None },
+            posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None, ..Marginals::default() },
             intervals: None,
             not_served: None,
         }

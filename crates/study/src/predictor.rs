@@ -5,12 +5,14 @@ use super::posterior::Posterior;
 use super::simulator::scale_of;
 use crate::error::StudyError;
 use inference::describe::Registry;
+use inference::results::NORMAL_95;
 use inference::{
-    DataError, Gaussian, Intervals, Model, Numeric, OutcomeKind, Prediction, Rows, Schema, holding, read_inputs,
+    DataError, Gaussian, Intervals, Model, Numeric, OutcomeKind, Prediction, Quantiles, Rows, Schema, holding,
+    read_inputs,
 };
 
 /// Two-sided 95 % quantile of the normal law.
-const REACH: f64 = 1.959_963_984_540_054;
+const REACH: f64 = NORMAL_95;
 
 /// What an error is about.
 const FILE: &str = "the rows to predict";
@@ -18,7 +20,8 @@ const FILE: &str = "the rows to predict";
 /// Predicts the rows of a CSV from a stored posterior.
 pub(crate) fn predict(posterior: &Posterior, csv: &[u8], registry: &Registry) -> Result<Predictions, StudyError> {
     let schema = Schema::from_toml(&posterior.data_schema).map_err(|e| StudyError::data("the schema", e))?;
-    let table = read_inputs(csv, &schema, posterior.bias).map_err(|error| StudyError::data(FILE, in_a_run(error)))?;
+    let table = read_inputs(csv, &schema, posterior.bias)
+        .map_err(|error| StudyError::data(FILE, in_a_run(error, posterior)))?;
     if table.inputs != posterior.inputs {
         let message = "the schema makes other inputs of a row than the posterior was learnt with";
         return Err(StudyError::usage(message, "leave `schema` out: the run stored the schema that fits"));
@@ -32,8 +35,12 @@ pub(crate) fn predict(posterior: &Posterior, csv: &[u8], registry: &Registry) ->
     let predictions = model.predict(&rows, &q);
     let of = predicted(&schema, predictions.first());
     let shown = posterior.intervals.as_ref().is_some_and(Intervals::are_shown);
-    let intervals =
-        if shown { intervals(model.as_ref(), &predictions, &rows, &q) } else { vec![None; predictions.len()] };
+    let exact = posterior.posterior.quantiles.as_deref();
+    let intervals = match (shown, exact) {
+        (false, _) => vec![None; predictions.len()],
+        (true, None) => intervals(model.as_ref(), &predictions, &rows, &q),
+        (true, Some(quantiles)) => exact_intervals(&predictions, quantiles),
+    };
     let (centre, scale) = scale_of(&schema);
     let rows =
         table.keys.slots().iter().zip(predictions.into_iter().zip(intervals)).map(|(id, (prediction, interval))| {
@@ -44,11 +51,16 @@ pub(crate) fn predict(posterior: &Posterior, csv: &[u8], registry: &Registry) ->
 }
 
 /// The same error for somebody who cannot change the schema any more: the run has stored it.
-fn in_a_run(mut error: DataError) -> DataError {
+fn in_a_run(mut error: DataError, posterior: &Posterior) -> DataError {
     if let DataError::Cell { hint, .. } = &mut error
         && hint.contains("schema")
     {
-        *hint += "; the run has stored its schema, so simulate again after a change, or leave the row out";
+        *hint += match posterior.is_released() {
+            true => {
+                "; the posterior has stored its schema, and another one needs another charged run, so leave the row out"
+            }
+            false => "; the run has stored its schema, so simulate again after a change, or leave the row out",
+        };
     }
     error
 }
@@ -62,6 +74,16 @@ fn intervals(model: &dyn Model, predictions: &[Prediction], rows: &Rows, q: &Gau
             Some(holding(*mean, (mean - REACH * deviation, mean + REACH * deviation)))
         }
         Prediction::Classes(_) => None,
+    };
+    predictions.iter().map(of).collect()
+}
+
+/// The same where the posterior is known by its quantiles and is no Gaussian: of a probability, which is a parameter, they are its own; a
+/// predictive of a number is no normal law, and has none.
+fn exact_intervals(predictions: &[Prediction], quantiles: &[Quantiles]) -> Vec<Option<(f64, f64)>> {
+    let of = |prediction: &Prediction| match (prediction, quantiles) {
+        (Prediction::Probability(_), [own]) => Some(own.ends()),
+        _ => None,
     };
     predictions.iter().map(of).collect()
 }
@@ -112,7 +134,7 @@ mod tests {
             bias: false,
             inputs: vec!["age".into()],
             data_schema: format!("outcome = {outcome}\n{COLUMNS}"),
-            posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None, intercepts: None },
+            posterior: Marginals { mean: vec![1.0], deviation: vec![0.5], precision: None, ..Marginals::default() },
             intervals: Some(Intervals::WithoutNoise),
             not_served: None,
         }
@@ -183,7 +205,7 @@ mod tests {
         let outcome = "{ column = \"stage\", levels = [\"I\", \"II\", \"III\"] }";
         let mut softmax = posterior("kind = 'softmax'", outcome);
         softmax.posterior =
-            Marginals { mean: vec![-1.0, 0.0, 2.0], deviation: vec![0.5; 3], precision: None, intercepts: None };
+            Marginals { mean: vec![-1.0, 0.0, 2.0], deviation: vec![0.5; 3], precision: None, ..Marginals::default() };
         let found = softmax.predict(b"age\n60\n").unwrap();
         let Prediction::Classes(p) = &found.rows[0].prediction else { panic!() };
         assert!(p[0] < p[1] && p[1] < p[2] && (p.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{p:?}");
@@ -192,7 +214,7 @@ mod tests {
         let mut network = posterior(model, "{ column = \"ill\", levels = [\"no\", \"yes\"] }");
         assert!(network.predict(b"age\n60\n").is_err(), "one number for five weights");
         network.posterior =
-            Marginals { mean: vec![0.5; 5], deviation: vec![0.1; 5], precision: None, intercepts: None };
+            Marginals { mean: vec![0.5; 5], deviation: vec![0.1; 5], precision: None, ..Marginals::default() };
         let found = network.predict(b"age\n60\n").unwrap();
         assert_eq!((found.of.as_str(), found.rows[0].interval), ("ill = yes", None));
     }

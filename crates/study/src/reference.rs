@@ -73,6 +73,8 @@ fn limits(of: &Limits) -> Vec<String> {
     };
     add("covariance", of.covariances.values.iter().map(|value| value.word()).collect(), of.covariances.because);
     add("schedule", of.schedules.values.iter().map(|value| value.word()).collect(), of.schedules.because);
+    let own = &of.own_numbers;
+    add("privacy.sites", own.values.iter().map(|value| value.word()).collect(), own.because);
     add("aggregator", of.trust.values.iter().map(|value| value.word()).collect(), of.trust.because);
     found.extend(of.needs.iter().map(|need| format!("The model must have {}.", need.offer.words())));
     found
@@ -98,7 +100,7 @@ fn nested(text: &mut String, level: &str, at: &str, keys: &[Key]) {
 /// The tables that may stand as a value.
 fn tables(kind: &ValueKind) -> Vec<&'static [Key]> {
     match kind {
-        ValueKind::Table(keys) | ValueKind::Tables(keys) => vec![*keys],
+        ValueKind::Table(keys) | ValueKind::Tables(keys) | ValueKind::Map(ValueKind::Table(keys)) => vec![*keys],
         ValueKind::Either(kinds) => kinds.iter().flat_map(tables).collect(),
         _ => Vec::new(),
     }

@@ -7,17 +7,15 @@ use super::observer::RunObserver;
 use super::pairs;
 use super::posterior::{self, Posterior};
 use super::state::Finished;
-use super::store::{Store, file_name};
+use super::store::{RESULTS, Store, file_name};
 use super::summary;
 use super::warnings::{self, StudyContext};
 use crate::error::StudyError;
+use inference::Schema;
 use inference::plan::{Costs, plan_with};
 use inference::results::{DataSummary, OUTSIDE_EPSILON, Provenance, Results, SCHEMA};
-use inference::{OutcomeNeed, Schema};
+use std::collections::BTreeSet;
 use std::path::Path;
-
-/// File of the results in a run's directory.
-const RESULTS: &str = "results.json";
 
 /// Who makes results, and when: the caller has the clock, and knows which program it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +72,7 @@ pub(crate) fn into(
     let store = Store::open(out, &study.name, &study.text, &engine.data_digest())?;
     let parsed = schema.as_deref().and_then(|text| Schema::from_toml(text).ok());
     let names = study.model.names(&data.inputs, parsed.as_ref());
-    let mut methods = Vec::new();
+    let (mut methods, mut posteriors) = (Vec::new(), BTreeSet::new());
     let known = StudyContext::new(study, &names, schema.as_deref());
     let works: Vec<Work<'_>> = all(study).collect();
     for (work, runs) in works.iter().zip(pairs::run(&works, &study.seeds, engine, &store, observer)?) {
@@ -82,7 +80,8 @@ pub(crate) fn into(
         let of = runs.first().filter(|_| work.has_posterior()).zip(schema.clone());
         if let Some((first, schema)) = of {
             let stored = stored(study, work, first, &data.inputs, schema).unless(known.refused(work, first));
-            store.write(&format!("posterior/{}.json", file_name(work.name())), &stored)?;
+            let path = format!("posterior/{}.json", file_name(work.name()));
+            posteriors.insert(store.write(&path, &stored)?);
         }
         methods.push(summary::method(work, &runs, &names, &known));
     }
@@ -100,6 +99,7 @@ pub(crate) fn into(
         provenance: made.map(|made| made.provenance(Some(engine.data_digest()))),
         warnings: about_data,
     };
+    store.remove_stale(&results, &posteriors)?;
     store.write(RESULTS, &results)?;
     Ok(results)
 }
@@ -125,7 +125,7 @@ pub(super) fn plannable(
 /// The study's methods, then the three that every result is seen beside; of these the constant alone, where a study leaves
 /// out what has to be fitted.
 fn all(study: &Study) -> impl Iterator<Item = Work<'_>> {
-    let classes = study.model.settings.outcome() != OutcomeNeed::Number;
+    let classes = !study.model.settings.outcome().is_number();
     let baselines = study.methods.first().into_iter().flat_map(move |method| {
         let fitted = [Work::LocalOnly(method), Work::NonPrivate(method)].into_iter().filter(|_| study.baselines);
         [Work::Constant { beside: method, classes }].into_iter().chain(fitted)

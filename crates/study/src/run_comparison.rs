@@ -6,6 +6,7 @@
 use crate::error::StudyError;
 use crate::run_results::{MethodEffects, RunResults};
 use inference::comparison::{Difference, comparable};
+use inference::effects::{EffectScale, Effects};
 use inference::results::{MethodResult, Results, Summary};
 use serde::Serialize;
 use std::path::Path;
@@ -257,6 +258,17 @@ fn effects(runs: &[RunResults; 2]) -> Result<Vec<EffectDifference>, String> {
     if found.is_empty() { Err("no comparison is in both runs".into()) } else { Ok(found) }
 }
 
+/// The outcome of some effects in words: "ill = yes, odds ratios".
+fn outcome(effects: &Effects) -> String {
+    let level = effects.level.as_ref().map_or_else(String::new, |level| format!(" = {level}"));
+    let units = effects.units.as_ref().map_or_else(String::new, |units| format!(" in {units}"));
+    let scale = match effects.scale {
+        EffectScale::OddsRatio => "odds ratios",
+        EffectScale::Difference => "differences",
+    };
+    format!("{}{level}{units}, {scale}", effects.outcome)
+}
+
 /// Mean and standard deviation of everything that both methods tell, by its words.
 fn of_method(a: &MethodEffects<'_>, b: &MethodEffects<'_>) -> Result<Vec<EffectDifference>, String> {
     let told = |method: &MethodEffects<'_>| -> Vec<(String, f64, f64)> {
@@ -266,9 +278,9 @@ fn of_method(a: &MethodEffects<'_>, b: &MethodEffects<'_>) -> Result<Vec<EffectD
         }
     };
     if let (Some(one), Some(other)) = (a.effects, b.effects) {
-        let about = |e: &inference::effects::Effects| (e.outcome.clone(), e.level.clone(), e.units.clone(), e.scale);
+        let about = |e: &Effects| (e.outcome.clone(), e.level.clone(), e.units.clone(), e.scale);
         if about(one) != about(other) {
-            return Err(format!("the outcomes differ: {:?} and {:?}", about(one), about(other)));
+            return Err(format!("the outcomes differ: {} and {}", outcome(one), outcome(other)));
         }
     } else if told(a).iter().map(|c| &c.0).ne(told(b).iter().map(|c| &c.0)) {
         return Err("the models have other coefficients".into());

@@ -73,7 +73,7 @@ pub fn sample_run(results: &Path, out: &Path, seed: Option<u64>) -> Result<Vec<S
     let mut all = Vec::new();
     for posterior in predict::stored(results, &registry)? {
         let by_chain = run.algorithm(&posterior.method) == Some("chain");
-        if posterior.not_served.is_none() && !by_chain {
+        if posterior.not_served.is_none() && !by_chain && posterior.posterior.quantiles.is_none() {
             all.push(of_stored(&posterior, &run, out, seed, &registry)?);
         }
     }
@@ -140,6 +140,12 @@ fn one(
         let drawn = shown(&record.chains, record.warm_up, record.posterior.dimension())?;
         warnings.extend(few_draws(drawn.as_ref()));
         Draws::new(names, kept(&record.chains, record.warm_up, record.posterior.dimension()))?
+    } else if record.quantiles.is_some() {
+        let message = format!(
+            "method {:?} has the exact posterior, by its moments and quantiles, and makes no draws",
+            method.name
+        );
+        return Err(StudyError::usage(message, "simulate the study: results.json has the quantiles"));
     } else {
         Draws::of_posterior(names, &record.posterior, seed)?
     };

@@ -42,6 +42,11 @@ impl Served {
         self.sites.iter().map(|site| site.rows).collect()
     }
 
+    /// The names of the sites.
+    pub fn names(&self) -> Vec<String> {
+        self.sites.iter().map(|site| site.name.to_string()).collect()
+    }
+
     /// What is declared of each site.
     fn counted(&self) -> &'static str {
         if self.by_person { "persons" } else { "rows" }

@@ -142,15 +142,27 @@ pub(super) fn without_privacy(hint: &str, shared: &[String]) -> String {
     format!("write privacy = \"{NO_PRIVACY}\" in this method: [privacy] is the default of every method")
 }
 
-/// A legal name from that of a study file: its stem, with - in place of what a name cannot have.
+/// What a study file is called that says nothing of what it is about.
+const UNTOLD: &str = "study";
+
+/// A legal name for a study in this file, which may be relative to the present folder.
+pub(super) fn name_at(path: &Path) -> String {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    name_of(&whole.to_string_lossy())
+}
+
+/// A legal name from that of a study file: its stem, with - in place of what a name cannot have. A file study.toml has the name of
+/// its folder, so that studies in different folders have different names.
 pub(super) fn name_of(file: &str) -> String {
     let path = Path::new(file);
     let stem = path.file_stem().filter(|_| path.extension().is_some_and(|end| end == "toml"));
+    let folder = path.parent().and_then(Path::file_name).filter(|_| stem.is_some_and(|stem| stem == UNTOLD));
+    let stem = folder.or(stem);
     let stem = stem.map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let name: String = stem.chars().map(plain).collect();
     let name = name.trim_matches(['-', '.']);
-    if name.is_empty() { "study".to_owned() } else { name.to_owned() }
+    if name.is_empty() { UNTOLD.to_owned() } else { name.to_owned() }
 }
 
 /// δ of a method that leaves it out, from numbers that are public; none where it is stated, and where they are not.

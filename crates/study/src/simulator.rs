@@ -21,7 +21,7 @@ use inference::warning::Warning;
 use inference::warning::rows::{self, LastLine};
 use inference::{
     Encoded, EncodedPrior, Federation, Fits, Gaussian, Kind, Method, Model, Observer, OutcomeKind, Partition, Record,
-    Recovery, Schema, Simulation, SiteIntercept, Split, persons_at_one_site,
+    Recovery, RowReading, Schema, Simulation, SiteIntercept, Split, persons_at_one_site, read,
 };
 use privacy::Unit;
 use sha2::{Digest, Sha256};
@@ -48,6 +48,8 @@ pub(crate) struct Simulator {
     encoded_scores: bool,
     /// The farthest encoded value by the schema's bounds.
     reach: Option<(String, f64)>,
+    /// Least and greatest encoded outcome of a number.
+    outcome_bounds: Option<(f64, f64)>,
     /// Levels of the outcome by the schema; none where it is a number.
     classes: Option<usize>,
     costs: Arc<Costs>,
@@ -105,6 +107,7 @@ impl Simulator {
             centre: if encoded_scores { 0.0 } else { scale_of(&source.schema).0 },
             unit: if encoded_scores { 1.0 } else { scale_of(&source.schema).1 },
             encoded_scores,
+            outcome_bounds: source.schema.outcome().encoded_bounds(),
             reach: Some(source.schema.reach()).filter(|(_, reach)| reach.is_finite()).map(|(c, r)| (c.to_owned(), r)),
             classes: source.schema.classes(),
             first_seed,
@@ -147,21 +150,28 @@ impl Simulator {
     }
 }
 
-/// The training rows of each client by the study's first seed.
-pub(crate) fn rows(study: &Study, folders: &Folders) -> Result<Vec<u64>, StudyError> {
+/// The training rows of each client, and the names of the clients where these are known.
+pub(crate) type CountedSites = (Vec<u64>, Option<Vec<String>>);
+
+/// The training rows of each client by the study's first seed, with its name where the study has clients.
+pub(crate) fn rows(study: &Study, folders: &Folders) -> Result<CountedSites, StudyError> {
     let source = datasets::open(&study.data.source, study.data.schema.as_deref(), folders)?;
     columns::Columns::of(study, folders)?;
+    if !study.simulated {
+        // A fit makes a row of each line.
+        let table = read(&source.csv[..], &source.schema, study.model.intercept, &[], RowReading::Lenient);
+        let table = table.map_err(|error| StudyError::data(source.name.as_str(), error))?;
+        return Ok((vec![table.rows.len() as u64], None));
+    }
     let (split, partition) = (&study.data.split, &study.partition);
     let keep: Vec<&str> = [split.column(), partition.column()].into_iter().flatten().collect();
     let table = source.read(study.model.intercept, &keep)?;
-    if !study.simulated {
-        return Ok(vec![table.rows.len() as u64]);
-    }
     let seed = study.seeds.first().copied().unwrap_or(1);
     let split = (split, study.data.split_seed.unwrap_or(seed));
     let dealt = Federation::of_split(&table, split, partition, seed);
     let dealt = dealt.map_err(|error| StudyError::data(source.name.as_str(), error))?;
-    Ok(dealt.sites.iter().map(|site| site.shard.len() as u64).collect())
+    let rows = dealt.sites.iter().map(|site| site.shard.len() as u64).collect();
+    Ok((rows, Some(dealt.sites.into_iter().map(|site| site.name).collect())))
 }
 
 impl Engine for Simulator {
@@ -196,7 +206,7 @@ impl Engine for Simulator {
         let federation = self.federation(self.first_seed)?;
         let rows = federation.sites.iter().map(|site| site.shard.len() as u64).collect();
         let public = PublicNumbers::new(rows, RowCounts::Counted, self.table.rows.layout().clone());
-        Ok(PublicNumbers { reach: self.reach.clone(), classes: self.classes, ..public })
+        Ok(PublicNumbers { reach: self.reach.clone(), outcome: self.outcome_bounds, classes: self.classes, ..public })
     }
 
     fn costs(&self) -> Arc<Costs> {
@@ -233,7 +243,7 @@ impl Engine for Simulator {
             costs: self.costs.clone(),
         })?;
         let known = self.truth.as_ref().filter(|_| work.has_posterior());
-        let recovery = known.and_then(|truth| Recovery::of(&record.posterior, &truth.of_seed(seed)));
+        let recovery = known.and_then(|truth| Recovery::of(&record, &truth.of_seed(seed)));
         Ok(Record { recovery, ..record })
     }
 }
@@ -299,7 +309,7 @@ pub(super) fn finished(record: Record, site_intercept: Option<f64>, cpu_seconds:
     let own = |own: &SiteIntercept| OwnIntercept { site: own.site.clone(), mean: own.mean, deviation: own.deviation };
     let sites = record.intercepts.iter().map(own).collect();
     let intercepts = site_intercept.map(|precision| Intercepts { prior_deviation: precision.sqrt().recip(), sites });
-    let posterior = Marginals { intercepts, ..marginals(&record.posterior) };
+    let posterior = Marginals { intercepts, quantiles: record.quantiles.clone(), ..marginals(&record.posterior) };
     Ok(Finished::of(record, posterior, cpu_seconds)?)
 }
 
@@ -324,5 +334,10 @@ fn in_units(mut finished: Finished, centre: f64, scale: f64) -> Finished {
 
 /// A Gaussian in plain numbers.
 pub fn marginals(q: &Gaussian) -> Marginals {
-    Marginals { mean: q.mean().to_vec(), deviation: q.deviations(), precision: q.packed_precision(), intercepts: None }
+    Marginals {
+        mean: q.mean().to_vec(),
+        deviation: q.deviations(),
+        precision: q.packed_precision(),
+        ..Marginals::default()
+    }
 }

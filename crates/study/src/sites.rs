@@ -6,7 +6,9 @@ use super::meant::Study;
 use crate::datasets::{self, Set};
 use crate::error::StudyError;
 use crate::load::Folders;
-use crate::simulator;
+use crate::own_table::{self, is_there};
+use crate::simulator::CountedSites;
+use crate::synthetic::client_name;
 use inference::Method;
 use inference::public::{PublicNumbers, RowCounts};
 use inference::settings::{Aggregator, Batching, DeltaRule, Promise, Schedule};
@@ -22,6 +24,8 @@ pub(crate) struct Sites {
     pub(crate) basis: Basis,
     /// The same of persons, whose rows these are: as declared, else 1 each.
     persons: (Vec<u64>, Basis),
+    /// The names of the clients in their order, where these are known.
+    names: Option<Vec<String>>,
     /// Inputs of an encoded row, without the bias.
     pub(crate) inputs: Option<usize>,
 }
@@ -77,7 +81,8 @@ impl Sites {
         if let (Some(made), Partition::Even { clients }) = (&study.data.synthetic, &study.partition) {
             let rows = vec![made.rows_per_client as u64; *clients];
             let persons = (vec![1; *clients], Basis::Clients);
-            return Ok(Self { rows, basis: Basis::Known, persons, inputs: Some(made.inputs()) });
+            let names = Some((0..*clients).map(client_name).collect());
+            return Ok(Self { rows, basis: Basis::Known, persons, names, inputs: Some(made.inputs()) });
         }
         let inputs = study.data.declared_inputs.or_else(|| schema.map(|schema| schema.inputs(false).len()));
         let (rows, basis) = match (&study.data.drawn, schema) {
@@ -88,7 +93,8 @@ impl Sites {
             return Err(none_left(study, rows.len()));
         }
         let persons = persons(study, rows.len())?;
-        Ok(Self { rows, basis, persons, inputs })
+        let names = names(study, schema)?.filter(|names| names.len() == rows.len());
+        Ok(Self { rows, basis, persons, names, inputs })
     }
 
     /// The same; where rows are not declared and the table is there, they are counted if their number is public.
@@ -98,12 +104,17 @@ impl Sites {
             Ok(sites) => !sites.basis.has_rows(),
             Err(fault) => fault.code == UNDECLARED,
         };
-        if lacking && let Some(rows) = count(study, folders)? {
+        if lacking && let Some((rows, names)) = count(study, schema, folders)? {
             let persons = persons(study, rows.len())?;
             let inputs = study.data.declared_inputs.or_else(|| schema.map(|schema| schema.inputs(false).len()));
-            return Ok(Self { rows, basis: Basis::Counted, persons, inputs });
+            return Ok(Self { rows, basis: Basis::Counted, persons, names, inputs });
         }
-        Ok(declared?)
+        let declared = declared?;
+        if declared.names.is_none() && study.methods.iter().any(|m| !m.sites.is_empty()) && is_there(study, folders) {
+            let names = own_table::deal(study, folders)?.1.filter(|names| names.len() == declared.rows.len());
+            return Ok(Self { names, ..declared });
+        }
+        Ok(declared)
     }
 
     /// What a method is planned for: training rows of each client, or persons where these are protected.
@@ -112,6 +123,12 @@ impl Sites {
             Unit::Person => (&self.persons.0, self.persons.1),
             Unit::Example | Unit::Client => (&self.rows, self.basis),
         }
+    }
+
+    /// The name of a client, or its number, counted from 1.
+    pub(crate) fn name(&self, client: usize) -> String {
+        let known = self.names.as_ref().and_then(|names| names.get(client)).cloned();
+        known.unwrap_or_else(|| (client + 1).to_string())
     }
 
     /// The study with what its methods leave out derived from these numbers; as it is where rows or inputs are not known.
@@ -129,7 +146,7 @@ impl Sites {
         };
         let inputs = inputs.map_err(|error| StudyError::data("the schema", error))?;
         let inputs = if study.model.intercept { inputs.with_intercept() } else { inputs };
-        let public = PublicNumbers::new(rows, rows_are, inputs);
+        let public = PublicNumbers::new(rows, rows_are, inputs).with_names(self.names.clone());
         study.settled(&schema.map_or(public.clone(), |schema| public.with_schema(schema)))
     }
 
@@ -181,13 +198,28 @@ fn is_public(method: &Method) -> bool {
 
 /// The training rows of each client by the study's first seed, where its table is there and every method takes their number as
 /// public.
-fn count(study: &Study, folders: &Folders) -> Result<Option<Vec<u64>>, StudyError> {
-    let file = datasets::own_file(&study.data.source, folders).filter(|file| file.exists());
+fn count(study: &Study, schema: Option<&Schema>, folders: &Folders) -> Result<Option<CountedSites>, StudyError> {
     let declared = study.data.declared_rows.is_some();
-    if file.is_none() || declared || !study.has_table() || !study.methods.iter().all(is_public) {
+    if declared || !is_there(study, folders) || !study.methods.iter().all(is_public) {
         return Ok(None);
     }
-    simulator::rows(study, folders).map(Some)
+    schema.map(|schema| own_table::check(study, schema, folders)).transpose()?;
+    own_table::deal(study, folders).map(Some)
+}
+
+/// The names of the clients, where they are known without the rows: those of the sites that a study is served to, or of its partition.
+fn names(study: &Study, schema: Option<&Schema>) -> Result<Option<Vec<String>>, Fault> {
+    if let Some(served) = study.served.as_ref().filter(|_| !study.simulated) {
+        return Ok(Some(served.names()));
+    }
+    if let (Some(drawn), Some(schema), Partition::Column { .. }) = (&study.data.drawn, schema, &study.partition) {
+        return Ok(Some(drawn.sites(study, schema)?.into_iter().map(|(name, _)| name).collect()));
+    }
+    let of_column = |column| {
+        let levels = datasets::find(&study.data.source).and_then(|set| set.levels_of(column))?;
+        Some(levels.iter().map(|(name, _)| (*name).to_owned()).collect())
+    };
+    Ok(study.partition.names().or_else(|| study.partition.column().and_then(of_column)))
 }
 
 /// So many of these, in words.

@@ -4,14 +4,22 @@ use super::Fault;
 use super::state::Finished;
 use crate::digits::hexadecimal;
 use crate::error::StudyError;
+use inference::results::Results;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Folder of finished work inside a run's directory.
 const STATE: &str = "state";
+
+/// File of the results in a run's directory.
+pub(crate) const RESULTS: &str = "results.json";
+
+/// Folder of the tables that are made of a run's results.
+pub const EXPORTED: &str = "tables";
 
 /// File whose lock says that a run writes here, and that names its process.
 const LOCK: &str = ".lock";
@@ -54,7 +62,7 @@ fn lock(root: &Path) -> Result<fs::File, StudyError> {
 
 /// Rises whenever the same study, data and seed would give other numbers: work that was finished under another revision is not
 /// taken for this one's.
-pub const REVISION: u32 = 4;
+pub const REVISION: u32 = 5;
 
 /// Names what is computed: the revision of the numbers, the text of the study, and the rows.
 /// What is in the way where a directory of results is to be made.
@@ -94,7 +102,7 @@ impl Store {
                 code: "S013",
                 place: root.display().to_string(),
                 message: format!("the results of another study, {other:?}, are in this directory"),
-                hint: "name another directory".to_owned(),
+                hint: "name another directory, or remove this one".to_owned(),
             }
             .into());
         }
@@ -127,6 +135,32 @@ impl Store {
         Ok(path)
     }
 
+    /// Removes what was made of other results that this directory had: tables, and posteriors that were not written now.
+    ///
+    /// Whoever finds tables beside results takes them for tables of these. Draws stay: a study may have been sampled by itself.
+    pub(crate) fn remove_stale(&self, results: &Results, posteriors: &BTreeSet<PathBuf>) -> Result<(), StudyError> {
+        // Both are read from text, so that numbers are compared as they are written.
+        let told = |text: String| {
+            let mut value: serde_json::Value = serde_json::from_str(&text).ok()?;
+            value.as_object_mut()?.remove("provenance");
+            Some(value)
+        };
+        let earlier = fs::read_to_string(self.root.join(RESULTS)).ok().and_then(told);
+        if earlier.is_none() || earlier == serde_json::to_string(results).ok().and_then(told) {
+            return Ok(());
+        }
+        let failed = |path: &Path, source| StudyError::file("cannot remove", path, source);
+        let tables = self.root.join(EXPORTED);
+        if tables.is_dir() {
+            fs::remove_dir_all(&tables).map_err(|source| failed(&tables, source))?;
+        }
+        let stored = fs::read_dir(self.root.join("posterior")).into_iter().flatten().filter_map(Result::ok);
+        for path in stored.map(|entry| entry.path()).filter(|path| !posteriors.contains(path)) {
+            fs::remove_file(&path).map_err(|source| failed(&path, source))?;
+        }
+        Ok(())
+    }
+
     fn write_json(&self, path: &Path, value: &impl Serialize) -> Result<(), StudyError> {
         let mut text = serde_json::to_vec_pretty(value)
             .map_err(|error| StudyError::file("cannot write", path, std::io::Error::other(error)))?;
@@ -137,7 +171,7 @@ impl Store {
 
 /// What to say of a directory whose run was stopped before its end; none if it is not such a directory.
 pub fn unfinished(root: &Path) -> Option<StudyError> {
-    if root.join("results.json").exists() || !root.join(STATE).is_dir() {
+    if root.join(RESULTS).exists() || !root.join(STATE).is_dir() {
         return None;
     }
     let kept = fs::read_dir(root.join(STATE)).ok()?.filter_map(Result::ok);
@@ -154,7 +188,7 @@ pub fn unfinished(root: &Path) -> Option<StudyError> {
 
 /// The study whose results are in a directory; none if there are none.
 fn finished_study(root: &Path) -> Option<String> {
-    let text = fs::read_to_string(root.join("results.json")).ok()?;
+    let text = fs::read_to_string(root.join(RESULTS)).ok()?;
     let results: serde_json::Value = serde_json::from_str(&text).ok()?;
     Some(results.get("study")?.as_str()?.to_owned())
 }

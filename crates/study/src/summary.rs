@@ -1,6 +1,7 @@
 //! From finished runs to the entries of `results.json`.
 
 use super::engine::Work;
+use super::posterior::Marginals;
 use super::state::Finished;
 use super::warnings::StudyContext;
 use super::words;
@@ -9,10 +10,10 @@ use inference::Method;
 use inference::comparison::comparisons;
 use inference::recovery::RecoveryResult;
 use inference::results::{
-    CalibrationBin, ChainResult, Coefficient, Curve, MethodResult, PrivacyResult, SiteResult, Summary,
+    CalibrationBin, ChainResult, Coefficient, Curve, MethodResult, PrivacyResult, SiteResult, Summary, several_sites,
 };
 use inference::score::{PredictiveChecks, Scores, pooled_calibration};
-use inference::settings::Promise;
+use inference::settings::{Aggregator, Promise};
 use inference::warning::{Code, Warning};
 use std::collections::BTreeMap;
 
@@ -140,26 +141,30 @@ fn promised(work: Work<'_>) -> Option<(&Method, &Promise)> {
 fn privacy(method: &Method, promise: &Promise, runs: &[Finished]) -> Option<PrivacyResult> {
     let first = runs.first()?;
     let most = |of: &dyn Fn(&Finished) -> Option<f64>| runs.iter().filter_map(of).fold(0.0, f64::max);
+    let granted = first.spending.iter().map(|client| (client.granted(promise.epsilon.get()), client.delta));
     Some(PrivacyResult {
         unit: promise.unit.to_string(),
         adjacency: promise.adjacency.to_string(),
-        epsilon: promise.epsilon.get(),
+        epsilon: granted.clone().map(|(epsilon, _)| epsilon).reduce(f64::max).unwrap_or(promise.epsilon.get()),
         delta: first.spending.iter().map(|client| client.delta).fold(0.0, f64::max),
         aggregator: words::aggregator(promise.aggregator).to_owned(),
         secure_sum: words::secure_sum(promise.aggregator),
-        promise: format!("{} promises {}.", method.name, words::promise(promise)),
+        promise: format!("{} promises {}.", method.name, words::promised(method, promise)),
         noise_multiplier: most(&|run| run.noise_multiplier),
         clip: most(&|run| run.clip),
         bounded: method.algorithm.bounded(promise).rows,
         accountant: words::accountant(promise.accountant).to_owned(),
         clients: first.spending.clone(),
+        several_sites: match method.sites.is_empty() {
+            true => Vec::new(),
+            false => several_sites(&granted.collect::<Vec<_>>(), promise.aggregator != Aggregator::None),
+        },
     })
 }
 
 fn coefficients(run: &Finished, inputs: &[String]) -> Vec<Coefficient> {
-    let numbers = run.posterior.mean.iter().zip(&run.posterior.deviation);
-    let named = inputs.iter().zip(numbers);
-    named.map(|(name, (&mean, &deviation))| Coefficient { name: name.clone(), mean, deviation }).collect()
+    let Marginals { mean, deviation, quantiles, .. } = &run.posterior;
+    Coefficient::named(inputs, mean, deviation, quantiles.as_deref())
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
-//! Made-up data, `source = "synthetic-linear"`, `"synthetic-logistic"` or `"synthetic-mixture"`: its keys, and the engine that draws
+//! Made-up data, `source = "synthetic-linear"`, `"synthetic-logistic"`, `"synthetic-mixture"` or `"synthetic-conjugate"`: its keys, and the engine that draws
 //! rows by the seed.
 
+mod conjugate;
 mod logistic;
 
 pub(crate) use self::logistic::DesignAsTyped;
 
+use self::conjugate::ConjugateLaw;
 use self::logistic::LogisticLaw;
 use super::columns;
 use super::dealt::DealtOnce;
@@ -22,8 +24,8 @@ use inference::plan::Costs;
 use inference::public::{PublicNumbers, RowCounts};
 use inference::results::{ClientSummary, DataSummary};
 use inference::{
-    EncodedPrior, Federation, Fits, Linear, Model, Observer, OneParameter, Partition, Record, Recovery, Schema,
-    Simulation, Split, StudyModel, SyntheticLinear, SyntheticLogistic, SyntheticMixture,
+    EncodedPrior, Federation, Fits, Linear, Model, ModelSettings, Observer, OneParameter, Partition, Record, Recovery,
+    Schema, Simulation, Split, StudyModel, SyntheticConjugate, SyntheticLinear, SyntheticLogistic, SyntheticMixture,
 };
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -33,10 +35,11 @@ use std::sync::Arc;
 pub(super) const LINEAR: &str = "synthetic-linear";
 const LOGISTIC: &str = "synthetic-logistic";
 const MIXTURE: &str = "synthetic-mixture";
+const CONJUGATE: &str = "synthetic-conjugate";
 
 /// Whether a source is made up.
 pub(super) fn is_made(source: &str) -> bool {
-    [LINEAR, LOGISTIC, MIXTURE].contains(&source)
+    [LINEAR, LOGISTIC, MIXTURE, CONJUGATE].contains(&source)
 }
 
 /// `synthetic`
@@ -59,6 +62,8 @@ pub(crate) struct SyntheticAsTyped {
     levels: Option<usize>,
     /// mixture: the parameters that rows are drawn at.
     at: Option<[f64; 2]>,
+    /// conjugate: the range of a count or a number.
+    bounds: Option<[f64; 2]>,
 }
 
 impl SyntheticAsTyped {
@@ -81,6 +86,7 @@ enum Law {
     Linear { inputs: usize, effects: LinearEffects, noise_deviation: (f64, f64) },
     Logistic(LogisticLaw),
     Mixture { theta: [f64; 2], variance: f64 },
+    Conjugate(ConjugateLaw),
 }
 
 /// Where the coefficients of a linear law come from.
@@ -98,15 +104,17 @@ impl Synthetic {
             Law::Linear { .. } => LINEAR,
             Law::Logistic(_) => LOGISTIC,
             Law::Mixture { .. } => MIXTURE,
+            Law::Conjugate(_) => CONJUGATE,
         }
     }
 
-    /// How many inputs rows have, the intercept of a logistic law among them; those of a mixture have one that nobody looks at.
+    /// How many inputs rows have, the intercept of a logistic law among them; those of a mixture and of a conjugate
+    /// family have one that nobody looks at.
     pub(super) fn inputs(&self) -> usize {
         match self.law {
             Law::Linear { inputs, .. } => inputs,
             Law::Logistic(law) => law.inputs + 1,
-            Law::Mixture { .. } => 1,
+            Law::Mixture { .. } | Law::Conjugate(_) => 1,
         }
     }
 
@@ -123,8 +131,9 @@ impl Synthetic {
     /// The schema that a file of such rows would have.
     fn schema_text(&self) -> String {
         let outcome = match self.law {
-            Law::Logistic(_) => "outcome = { column = \"y\", levels = [\"0\", \"1\"] }",
-            _ => "outcome = { column = \"y\", bounds = [-1e9, 1e9], centre = 0, scale = 1 }",
+            Law::Logistic(_) => "outcome = { column = \"y\", levels = [\"0\", \"1\"] }".to_owned(),
+            Law::Conjugate(law) => law.outcome(),
+            _ => "outcome = { column = \"y\", bounds = [-1e9, 1e9], centre = 0, scale = 1 }".to_owned(),
         };
         let columns: Vec<String> = self.input_columns().into_iter().map(|(_, line)| line).collect();
         format!("record_id = \"row\"\n{outcome}\ncolumn = [{}]\n", columns.join(", "))
@@ -136,12 +145,16 @@ impl Synthetic {
 
     /// Levels of the outcome; none of numbers.
     fn classes(&self) -> Option<usize> {
-        matches!(self.law, Law::Logistic(_)).then_some(2)
+        match self.law {
+            Law::Logistic(_) => Some(2),
+            Law::Conjugate(law) => law.levels,
+            _ => None,
+        }
     }
 
     /// Whether the coefficients that labels were drawn with are known.
     pub(super) fn knows_coefficients(&self) -> bool {
-        matches!(self.law, Law::Logistic(_))
+        matches!(self.law, Law::Logistic(_) | Law::Conjugate(_))
     }
 
     /// Whether rows have an intercept.
@@ -176,8 +189,7 @@ pub(super) fn of(
         (Some(typed), true) => typed,
         (None, true) => return fault("data", "S011", "made-up rows need `synthetic`", hint),
         (Some(_), false) => {
-            let message =
-                "synthetic goes with source = \"synthetic-linear\", \"synthetic-logistic\" or \"synthetic-mixture\"";
+            let message = "synthetic goes with source = \"synthetic-linear\", \"synthetic-logistic\", \"synthetic-mixture\" or \"synthetic-conjugate\"";
             return fault("data.synthetic", "S011", message, "leave it out");
         }
     };
@@ -187,11 +199,17 @@ pub(super) fn of(
     stated(typed, &data.source, model, source, "data.synthetic").map(Some)
 }
 
+/// The name of a client of made-up rows, counted from 0.
+pub(crate) fn client_name(client: usize) -> String {
+    format!("client {client}")
+}
+
 /// How the keys of a source are written.
 fn keys_of(source: &str) -> &'static str {
     match source {
         MIXTURE => MIXTURE_KEYS,
         LOGISTIC => logistic::KEYS,
+        CONJUGATE => conjugate::KEYS,
         _ => LINEAR_KEYS,
     }
 }
@@ -205,11 +223,16 @@ pub(super) fn stated(
     at: &str,
 ) -> Result<Synthetic, Fault> {
     let of_logistic = typed.design.is_some() || typed.correlation.is_some() || typed.levels.is_some();
-    if made != LOGISTIC && of_logistic {
+    if ![LOGISTIC, CONJUGATE].contains(&made) && of_logistic {
         let message = "design, correlation and levels belong to source = \"synthetic-logistic\"".to_owned();
         return Err(source.fault(at, "S011", message, keys_of(made)));
     }
+    if made != CONJUGATE && typed.bounds.is_some() {
+        let message = "bounds belong to source = \"synthetic-conjugate\"".to_owned();
+        return Err(source.fault(at, "S011", message, keys_of(made)));
+    }
     let law = match made {
+        CONJUGATE => Law::Conjugate(conjugate::law(typed, model, source, at)?),
         MIXTURE => mixture(typed, model, source)?,
         LOGISTIC => Law::Logistic(logistic::law(typed, model, source, at)?),
         _ => linear(typed, model, source)?,
@@ -271,6 +294,9 @@ fn mixture(typed: &SyntheticAsTyped, model: &StudyModel, source: &StudyText<'_>)
 /// Made-up data and what is to be done with them.
 pub(super) struct SyntheticEngine {
     made: Synthetic,
+    /// SHA-256 of the law.
+    digest: [u8; 32],
+    settings: Arc<dyn ModelSettings>,
     clients: usize,
     held_out: usize,
     /// That of a mixture; linear rows bring theirs.
@@ -285,7 +311,7 @@ pub(super) struct SyntheticEngine {
 struct DrawnRows {
     federation: Federation,
     model: Arc<dyn Model>,
-    /// The coefficients that labels were drawn with, of a logistic law.
+    /// The parameters that outcomes were drawn with, of a logistic law and of a conjugate family.
     coefficients: Option<Vec<f64>>,
     /// The first coefficient of a linear law.
     effect: Option<f64>,
@@ -312,23 +338,28 @@ impl SyntheticEngine {
             columns::prior(study, &made.columns()?.1)?,
         );
         let (dealt, fits) = (DealtOnce::new(), fits.clone());
-        Ok(Self { made: *made, clients, held_out, model, prior, costs: Arc::default(), dealt, fits })
+        let settings = study.model.settings.clone();
+        let costs = Arc::default();
+        let engine =
+            Self { made: *made, digest: [0; 32], settings, clients, held_out, model, prior, costs, dealt, fits };
+        Ok(Self { digest: engine.law_digest()?, ..engine })
     }
 
-    fn digest(&self) -> [u8; 32] {
-        let law = match self.law() {
+    fn law_digest(&self) -> Result<[u8; 32], StudyError> {
+        let law = match self.law()? {
             MadeRows::Linear(law, None) => format!("{law:?}"),
             MadeRows::Linear(law, Some(effect)) => format!("{law:?} at {effect:?}"),
             MadeRows::Logistic(law) => format!("{law:?}"),
             MadeRows::Mixture(law) => format!("{law:?}"),
+            MadeRows::Conjugate(law) => format!("{law:?}"),
         };
         let seed = self.made.seed.map_or_else(String::new, |seed| format!(" {seed}"));
-        Sha256::digest(format!("{} {law}{seed}", self.made.source())).into()
+        Ok(Sha256::digest(format!("{} {law}{seed}", self.made.source())).into())
     }
 
-    fn law(&self) -> MadeRows {
+    fn law(&self) -> Result<MadeRows, StudyError> {
         let (clients, rows, held_out) = (self.clients, self.made.rows_per_client, self.held_out);
-        match self.made.law {
+        Ok(match self.made.law {
             Law::Linear { inputs, effects, noise_deviation } => {
                 let (effect_variance, effect) = match effects {
                     LinearEffects::Drawn { variance } => (variance, None),
@@ -341,13 +372,18 @@ impl SyntheticEngine {
             Law::Mixture { theta, variance } => {
                 MadeRows::Mixture(SyntheticMixture { clients, rows, held_out, theta, variance })
             }
-        }
+            Law::Conjugate(law) => {
+                let none = || StudyError::usage("the model has no conjugate family", conjugate::KEYS);
+                let family = self.settings.conjugate_family(law.levels).ok_or_else(none)?;
+                MadeRows::Conjugate(SyntheticConjugate { clients, rows, held_out, family, bounds: law.bounds })
+            }
+        })
     }
 
     /// The rows, and the model that they follow.
     fn draw(&self, seed: u64) -> Result<DrawnRows, StudyError> {
         let (seed, model) = (self.made.seed.unwrap_or(seed), self.model.clone());
-        let drawn = match self.law() {
+        let drawn = match self.law()? {
             MadeRows::Linear(law, effect) => law.draw_at(seed, effect).map(|drawn| {
                 let model = Arc::new(Linear::known(drawn.noise_variance));
                 let effect = drawn.effects.first().copied();
@@ -362,6 +398,12 @@ impl SyntheticEngine {
             MadeRows::Mixture(law) => {
                 law.draw(seed).map(|federation| DrawnRows { federation, model, coefficients: None, effect: None })
             }
+            MadeRows::Conjugate(law) => law.draw(seed).map(|drawn| DrawnRows {
+                federation: drawn.federation,
+                model,
+                coefficients: Some(drawn.theta),
+                effect: None,
+            }),
         };
         drawn.map_err(|error| StudyError::data(self.made.source(), error))
     }
@@ -372,17 +414,17 @@ enum MadeRows {
     Linear(SyntheticLinear, Option<f64>),
     Logistic(SyntheticLogistic),
     Mixture(SyntheticMixture),
+    Conjugate(SyntheticConjugate),
 }
 
 impl Engine for SyntheticEngine {
     fn data_digest(&self) -> String {
-        hexadecimal(&self.digest())
+        hexadecimal(&self.digest)
     }
 
     fn summary(&self) -> Result<DataSummary, StudyError> {
         let (rows, clients) = (self.made.rows_per_client, 1..=self.clients);
-        let client =
-            |client: usize| ClientSummary { name: format!("client {client}"), rows, test_rows: 0, persons: None };
+        let client = |client: usize| ClientSummary { name: client_name(client), rows, test_rows: 0, persons: None };
         Ok(DataSummary {
             source: self.made.source().to_owned(),
             outcome: None,
@@ -399,7 +441,9 @@ impl Engine for SyntheticEngine {
         let rows = vec![self.made.rows_per_client as u64; self.clients];
         let inputs = self.made.schema()?.layout(self.made.has_intercept());
         let inputs = inputs.map_err(|error| StudyError::data(self.made.source(), error))?;
-        Ok(PublicNumbers::new(rows, RowCounts::Counted, inputs))
+        let outcome = if let Law::Conjugate(law) = self.made.law { law.bounds } else { None };
+        let public = PublicNumbers::new(rows, RowCounts::Counted, inputs);
+        Ok(PublicNumbers { outcome: outcome.map(Into::into), ..public })
     }
 
     fn costs(&self) -> Arc<Costs> {
@@ -422,7 +466,7 @@ impl Engine for SyntheticEngine {
         let own = work.site_intercept().map(|_| federation.with_own_input());
         let federation = own.as_ref().unwrap_or(federation);
         let drawn_by = self.made.seed.unwrap_or(seed).to_le_bytes();
-        let source = Sha256::new().chain_update(self.digest()).chain_update(drawn_by).finalize().into();
+        let source = Sha256::new().chain_update(self.digest).chain_update(drawn_by).finalize().into();
         let record = worked(work, observer, (&self.fits, source), |method| Simulation {
             method,
             sites: &federation.sites,
@@ -430,11 +474,11 @@ impl Engine for SyntheticEngine {
             model: model.clone(),
             prior: self.prior.clone(),
             seed,
-            data: self.digest(),
+            data: self.digest,
             costs: self.costs.clone(),
         })?;
         let known = drawn.coefficients.as_deref().filter(|_| work.has_posterior());
-        let recovery = known.and_then(|truth| Recovery::of(&record.posterior, truth));
+        let recovery = known.and_then(|truth| Recovery::of(&record, truth));
         let parameter = record.parameter.map(|parameter| OneParameter { truth: drawn.effect, ..parameter });
         Ok(Record { recovery, parameter, ..record })
     }

@@ -248,6 +248,11 @@ pub const TABLES: &[(&str, &str, &str)] = &[
         include_str!("../studies/coverage-methods.toml"),
     ),
     (
+        "conjugate-coverage",
+        "How often 90 % intervals of conjugate posteriors hold the parameters: four families, 100 and 1,000 rows, ε from .3 to 3",
+        include_str!("../studies/conjugate-coverage.toml"),
+    ),
+    (
         "settings-regret",
         "What derived settings of DP optimisation and global VI lose beside a grid of twelve, on eight sets, ε from .3 to 3",
         include_str!("../studies/settings-regret.toml"),

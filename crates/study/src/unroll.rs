@@ -25,7 +25,9 @@ impl Named {
     /// Where a key of it stands in the file: in its own table, or in `[privacy]`.
     pub(super) fn path(&self, key: &str) -> String {
         match (self.origin, key.strip_prefix("privacy.")) {
-            (_, Some(inner)) if self.shared.iter().any(|shared| shared == inner) => key.to_owned(),
+            (_, Some(inner)) if self.shared.iter().any(|shared| inner.split('.').next() == Some(shared)) => {
+                key.to_owned()
+            }
             (Origin::Method(index), _) if key.is_empty() => format!("method.{index}"),
             (Origin::Method(index), _) => format!("method.{index}.{key}"),
             (Origin::Default, _) if key.is_empty() || key.starts_with("privacy") => "privacy".to_owned(),

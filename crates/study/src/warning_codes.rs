@@ -110,8 +110,8 @@ pub(crate) const ALL: &[CodeEntry] = &[
         text: "The schema names person ids (person_id), some persons have several rows, and a method has unit = \"example\". Its\n\
                ε and δ then hold for one row. For all k rows of a person together ε is up to k times as large, and δ grows\n\
                faster than that. Use unit = \"person\": the rows of a person are summed before they are clipped, and ε\n\
-               holds for the person, however many rows there are. Source: rows. Shown in simulations only.\n\
-               Exit code 0.",
+               holds for the person, however many rows there are. Source: rows. Shown in simulations, with counts; by\n\
+               `posterity fit` on its owner's terminal, without. Exit code 0.",
     },
     CodeEntry {
         code: "W014",

@@ -1,10 +1,12 @@
 //! The names of a method's choices, as in a study and in `results.json`, and sentences made of them.
 
 use super::meant::Study;
-use crate::digits::shortest;
+use crate::digits::{shortest, up};
 use inference::public::Derived;
-use inference::results::SecureSumResult;
-use inference::settings::{Aggregator, Claim, DeltaRule, Noise, Promise, Schedule, SecureNoise, SecureSumSettings};
+use inference::results::{SecureSumResult, SeveralSites};
+use inference::settings::{
+    Aggregator, Claim, DeltaRule, Noise, Promise, Schedule, SecureNoise, SecureSumSettings, SitePromise,
+};
 use inference::{Method, Partition, Skew, Split};
 use privacy::{Adjacency, ShareNoise, Unit};
 use toml::Value;
@@ -91,6 +93,39 @@ pub fn promise(promise: &Promise) -> String {
         (Unit::Client, Adjacency::AddRemove) => "client (add or remove all its rows; it answers either way)",
     };
     format!("({}, {delta})-DP per {whom}{rule}; {}", promise.epsilon, trusted(promise.aggregator))
+}
+
+/// The same with what single sites promise for themselves.
+pub fn promised(method: &Method, promise: &Promise) -> String {
+    format!("{}{}", self::promise(promise), own_promises(method))
+}
+
+/// Most sites that are named with their own promises in one sentence.
+const NAMED_SITES: usize = 8;
+
+/// "; north: ε = 0.5, clip = 1", site by site, or how many sites they are.
+fn own_promises(method: &Method) -> String {
+    let all: Vec<(&str, &SitePromise)> = method.sites.iter().collect();
+    if all.len() > NAMED_SITES {
+        return format!("; {} sites have a promise of their own", all.len());
+    }
+    let one = |(name, own): &(&str, &SitePromise)| {
+        let numbers = [
+            own.epsilon.map(|epsilon| format!("ε = {epsilon}")),
+            own.delta.map(|delta| format!("δ = {delta}")),
+            own.clip.map(|clip| format!("clip = {clip}")),
+        ];
+        format!("; {name}: {}", numbers.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    };
+    all.iter().map(one).collect()
+}
+
+/// Somebody with rows at several sites, in words; nothing where all sites promise the same.
+pub fn several_sites(found: &[SeveralSites]) -> Vec<String> {
+    let one = |at: &SeveralSites| {
+        format!("rows at {} sites: ε at most {}, δ at most {}", at.sites, up(at.epsilon), up(at.delta))
+    };
+    found.iter().map(one).collect()
 }
 
 fn trusted(aggregator: Aggregator) -> String {

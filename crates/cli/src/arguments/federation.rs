@@ -14,10 +14,40 @@ pub(crate) enum LedgerQuestion {
         home: PathBuf,
     },
     /// Check every record, every run's account and the site's memory; if a record is damaged, print its number and exit with code 3
+    ///
+    /// With --bundle, check a finished run's file instead, without server and rows
     Verify {
         /// Home folder of the site, with its ledger in DIR/ledger
         #[arg(long, value_name = "DIR", default_value = ".")]
         home: PathBuf,
+        /// The file of a finished run (`posterity study bundle`): its signatures, its answers, and the posterior that follows from them
+        #[arg(long, value_name = "FILE.run", conflicts_with = "home")]
+        bundle: Option<PathBuf>,
+    },
+}
+
+/// The subcommands of `posterity study`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StudyCommand {
+    /// Write a finished run into one file, which anyone can check with `posterity ledger verify --bundle`
+    #[command(
+        after_help = "The file has the manifest with everyone's signatures, all released answers with their places in the sites' ledgers, \
+                      and the posterior. The server signs it. It contains nothing that the server does not publish anyway: no rows, \
+                      and no site's total over its other runs."
+    )]
+    Bundle {
+        /// The run, as results.json and the dashboard name it; its first digits are enough
+        #[arg(value_name = "RUN")]
+        run: String,
+        /// Home folder of the server, with its key
+        #[arg(long, value_name = "DIR")]
+        home: PathBuf,
+        /// The server's database [default: server.sqlite in the home folder]
+        #[arg(long, value_name = "STORE")]
+        store: Option<String>,
+        /// The file to write
+        #[arg(long, value_name = "FILE.run")]
+        out: PathBuf,
     },
 }
 
@@ -27,7 +57,7 @@ pub(crate) enum AgentCommand {
     /// Validate a site's file locally, before the site joins a federation
     #[command(
         after_help = "Nothing is sent. The command lists cells that do not match the schema. They are not errors: an agent treats them \
-                      as missing. Exit code 2 if the schema does not describe the file at all."
+                      as missing. Exit code 2 if the schema does not describe the file at all, or a column has no cell that it allows."
     )]
     Check {
         /// The site's rows: a CSV file, plain or gzipped
@@ -56,6 +86,36 @@ pub(crate) enum AgentCommand {
         /// Digest of the manifest, as `posterity agent run` prints it; its first digits are enough, at least eight
         #[arg(value_name = "DIGEST")]
         digest: Option<String>,
+        /// Home folder of the site
+        #[arg(long, value_name = "DIR")]
+        home: PathBuf,
+    },
+    /// Show what would leave the site in a proposed study, to whom, and what it would cost; no row is read
+    #[command(
+        after_help = "The answer follows from the manifest that the server proposed, the site's ledger and its policy. With --policy the \
+                      command also says what all runs together would count as, and whether the policy allows the run."
+    )]
+    Preview {
+        /// Digest of the manifest, as `posterity agent run` prints it; its first digits are enough, at least eight
+        #[arg(value_name = "DIGEST")]
+        digest: String,
+        /// Home folder of the site
+        #[arg(long, value_name = "DIR")]
+        home: PathBuf,
+        /// The site's policy
+        #[arg(long, value_name = "site.toml")]
+        policy: Option<PathBuf>,
+    },
+    /// Leave a run for good; stop the agent first
+    #[command(
+        after_help = "The run is closed in the site's own ledger: nothing more is charged or sent, and what the run had reserved beyond \
+                      its charges is free for other runs. The server need not be there; it hears of it when it asks for the next \
+                      answer. Answers that have left the site stay in the posterior."
+    )]
+    Withdraw {
+        /// The run, as `posterity ledger show` names it; its first digits are enough, at least eight
+        #[arg(value_name = "RUN")]
+        run: String,
         /// Home folder of the site
         #[arg(long, value_name = "DIR")]
         home: PathBuf,

@@ -45,6 +45,8 @@ pub(crate) enum ExportFormat {
 pub(crate) enum ExportName {
     /// Odds ratios or differences, with intervals where these count the noise
     Effects,
+    /// Parameters of a model without inputs, with quantiles of their posteriors
+    Parameters,
     /// Scores on held-out rows; a fit has none
     Scores,
     /// Promises and certified costs

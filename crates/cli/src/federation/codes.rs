@@ -74,8 +74,8 @@ pub(crate) const ALL: &[CodeEntry] = &[
         code: "F121",
         title: "the study cannot be fitted",
         text: "A fit releases one posterior of one owner's table with one ε. So it refuses a non-private method, a method with a list of\n\
-               ε, an aggregator or an intercept for each site. Choose a method with --method, or change the study. Nothing was\n\
-               charged. Exit code 2.",
+               ε, an aggregator or an intercept for each site. A first fit is also refused if its δ is not under 1 / (4 rows): no home could\n\
+               ever allow it. Choose a method with --method, or change the study. Nothing was charged. Exit code 2.",
     },
     CodeEntry {
         code: "F122",
@@ -97,6 +97,20 @@ pub(crate) const ALL: &[CodeEntry] = &[
         title: "the fit cannot go on",
         text: "The ledger of the home and the study do not fit together. What was charged stays charged, and nothing was published.\n\
                This should not happen: report it with the message. Exit code 2.",
+    },
+    CodeEntry {
+        code: "F125",
+        title: "the ledger of a home is lost",
+        text: "The home has limits, keys, an unfinished fit or what a run remembers, but its ledger is missing or empty. What the\n\
+               home has spent is then unknown, so it fits nothing more. Restore the whole home from its newest backup. Without a\n\
+               backup, add up what the results.json of each earlier fit says that it was granted, and lower the limits of the next\n\
+               home by that much. Nothing was charged. Exit code 2.",
+    },
+    CodeEntry {
+        code: "F126",
+        title: "home and results are in one folder",
+        text: "The home of a fit has keys and a ledger, and is private. The folder of the results may be published as a whole. Neither\n\
+               may be inside the other. Nothing was charged. Exit code 2.",
     },
     CodeEntry {
         code: "F201",
@@ -152,6 +166,20 @@ pub(crate) const ALL: &[CodeEntry] = &[
                certificate is not valid now, or by the server's clock this party's is not. The message says by how much the clocks\n\
                differ at least. Correct the wrong clock. If both are right, the server's certificate has expired, and the server's\n\
                operator must renew the authority (`posterity ca renew`). Exit code 2.",
+    },
+    CodeEntry {
+        code: "F209",
+        title: "a run's file cannot be written, or is refused",
+        text: "`posterity study bundle` writes a finished run of the server's own store, chosen by the first digits of its name.\n\
+               `posterity ledger verify --bundle` checks such a file: the signatures of all members under the manifest, the server's\n\
+               signature under the rest, and that the released answers give the posterior. The message names what does not fit. Do not\n\
+               rely on a file that is refused. Exit code 2.",
+    },
+    CodeEntry {
+        code: "F210",
+        title: "there is no such open run, or more than one",
+        text: "`posterity agent withdraw` closes one open run of a site for good, chosen by at least eight first digits of its name.\n\
+               `posterity ledger show` lists the runs. Exit code 2.",
     },
 ];
 

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::terminal;
 use inference::warning::Warning;
 use inference::warning::rows::{LastLine, cut_off, off_scale, rows_differ, small_sites};
-use inference::{DataError, Kind, RowReading, Schema, header, read};
+use inference::{DataError, Kind, RowReading, Schema, examine, header, read};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -44,7 +44,8 @@ struct FileFindings {
 }
 
 /// What an agent would make of a file. Problems of cells are told and are no error: an agent maps such a cell to a legal
-/// value. What no agent could read at all is one.
+/// value. What no agent could read at all is one, and so is a column without one legal cell: an agent cannot refuse it, because a
+/// site that does not sign tells of its rows, and would charge for noise alone.
 pub(crate) fn text(data: &Path, schema: &Path, declared: Option<u64>, json: bool) -> Result<String, Failure> {
     let read_file = |path: &Path| std::fs::read(path).map_err(|source| Failure::file("cannot read", path, source));
     let (bytes, schema_text) = (read_file(data)?, String::from_utf8_lossy(&read_file(schema)?).into_owned());
@@ -55,6 +56,9 @@ pub(crate) fn text(data: &Path, schema: &Path, declared: Option<u64>, json: bool
     let numbers: Vec<&str> = numbers.map(|column| column.name.as_str()).collect();
     // What this refuses, an agent would refuse.
     let table = read(&bytes[..], &meant, true, &numbers, RowReading::Lenient).map_err(in_data)?;
+    if !table.rows.is_empty() {
+        examine(&bytes[..], &meant).and_then(|exam| exam.check_columns()).map_err(in_data)?;
+    }
     let names = header(&bytes[..]).map_err(in_data)?;
     let unnamed: Vec<String> = names.into_iter().filter(|name| !meant.names(name)).collect();
     let strict = Schema::from_toml(&ignoring(&schema_text, &unnamed)).map_err(in_schema)?;
@@ -242,6 +246,24 @@ mod tests {
         assert!(codes(12, "13,5\n", None).is_empty(), "broken, and a problem, but not cut off");
         let told = found("1,50,a,yes\n").words();
         assert!(told.contains("warning     W006: the file has 1 row: fewer than 10"), "{told}");
+    }
+
+    /// An agent must not refuse such a file, because a site that does not sign tells of its rows: its owner has to hear it here.
+    #[test]
+    fn a_file_with_a_column_that_is_never_legal_is_refused() {
+        let folder = std::env::temp_dir().join(format!("posterity-never-legal-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (data, schema) = (folder.join("rows.csv"), folder.join("schema.toml"));
+        std::fs::write(&schema, SCHEMA).unwrap();
+        let checked = |lines: &str| {
+            std::fs::write(&data, format!("patient,age,ward,ill\n{lines}")).unwrap();
+            text(&data, &schema, None, false)
+        };
+        let refused = checked("1,50,a,0\n2,50,b,1\n").unwrap_err();
+        assert_eq!(refused.code(), "D005");
+        assert!(refused.to_string().contains("column `ill`: 2 of 2 cells are not allowed"), "{refused}");
+        assert!(checked("1,50,a,0\n2,50,b,yes\n").unwrap().contains("ill: 1 line"));
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

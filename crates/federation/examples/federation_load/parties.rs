@@ -3,15 +3,14 @@
 use crate::measure::{Clocks, thread_seconds};
 use crate::study::{LoadStudy, SharedParts};
 use federation::identity::{IdentityKey, PartyName, PartyRole};
-use federation::log::{Disk, DiskError, FolderDisk, Log, Position};
+use federation::log::{Account, Disk, DiskError, FolderDisk, Log, Position};
 use federation::manifest::{self, Manifest, RunParts};
 use federation::message::{Attempt, Instruction, RefusalCode, Request, RunOutcome, Update};
 use federation::party::{PartyError, PartyMachine, PartyPhase, SiteOwner, SiteParty, Verdict};
-use federation::policy::GrantTotals;
 use federation::wire::{self, Sender, UnverifiedContent, proto};
 use inference::Shard;
-use privacy::GridVector;
 use privacy::noise::{Digest, OsKeyed};
+use privacy::{Adjacency, Delta, Epsilon, GridVector, LifetimeCap, PrivacyError, PromisePair, Unit};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -59,9 +58,19 @@ struct LoadOwner {
     secret: [u8; 32],
 }
 
+/// A cap that no run of a load test reaches.
+pub(super) fn cap() -> Result<LifetimeCap, PrivacyError> {
+    let pair = PromisePair { adjacency: Adjacency::Substitute, unit: Unit::Example };
+    Ok(LifetimeCap { epsilon: Epsilon::new(1e6)?, delta: Delta::new(0.5)?, pair })
+}
+
 impl SiteOwner for LoadOwner {
-    fn consider(&mut self, _: &Manifest, _: &RunParts, _: usize, _: GrantTotals) -> Verdict {
+    fn consider(&mut self, _: &Manifest, _: &RunParts, _: usize, _: &Account) -> Verdict {
         Verdict::Sign
+    }
+
+    fn cap(&self, _: &Account) -> Result<LifetimeCap, PrivacyError> {
+        cap()
     }
 
     fn rows(&mut self, _: &Manifest, _: &RunParts, _: usize) -> Result<(Arc<Shard>, Digest), String> {

@@ -86,6 +86,7 @@ fn opening(study: &LoadStudy) -> Result<AgentOpening, Box<dyn Error>> {
         data_version: [0; 32],
         key,
         source: OsKeyed::new([0; 32]),
+        cap: super::parties::cap()?,
     })
 }
 

@@ -5,7 +5,7 @@ use federation::manifest::{Manifest, Pace, RunBuilder, RunParts, SiteMember, VER
 use inference::algorithm::PviSettings;
 use inference::settings::{
     Aggregator, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Local, Noise, NoiseReading, Promise, Readout,
-    Repair, Rounds, Schedule,
+    Repair, Rounds, Schedule, SitePromises,
 };
 use inference::solve::Perturb;
 use inference::{InputLayout, Logistic, Method, Row, RowKeys, Rows, Shard, build};
@@ -47,7 +47,7 @@ fn method(rounds: u64) -> Result<Method, Box<dyn Error>> {
         site_intercept: None,
     };
     let (name, schedule) = ("load".into(), Schedule::Synchronous);
-    Ok(Method { name, algorithm: Arc::new(settings), schedule, promise: Some(promise) })
+    Ok(Method { name, algorithm: Arc::new(settings), schedule, promise: Some(promise), sites: SitePromises::default() })
 }
 
 impl LoadStudy {

@@ -178,7 +178,7 @@ impl<D: Disk> Agent<D> {
     }
 
     fn ask(&mut self, at: Attempt, query: &[u8]) -> Result<Vec<Vec<u8>>, LogError> {
-        if self.stopped.is_some() || self.finished.is_some() {
+        if self.stopped.is_some() || self.finished.is_some() || self.log.is_closed(&self.run) {
             return Ok(self.decline(at, DeclineReason::Stopped));
         }
         if self.outbox.is_some() {

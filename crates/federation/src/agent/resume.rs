@@ -3,13 +3,13 @@
 use super::contribution::ChargedRound;
 use super::{Agent, RoundCharges};
 use crate::identity::{IdentityKey, PartyRole, Signature};
-use crate::log::{Disk, Log, LogEntry, LogError, RunAttempt, RunId};
+use crate::log::{Disk, Log, LogEntry, LogError, NewRun, RunAttempt, RunId};
 use crate::manifest::{Manifest, RunParts};
 use crate::message::Attempt;
 use crate::wire::Sender;
 use inference::{Member, Shard};
 use privacy::noise::{Digest, OsKeyed};
-use privacy::{Grant, Ledger};
+use privacy::{Grant, Ledger, LifetimeCap};
 use std::sync::Arc;
 
 /// Everything that an agent needs for a run, but its log.
@@ -30,6 +30,8 @@ pub struct AgentOpening {
     pub key: Arc<IdentityKey>,
     /// Where its noise comes from.
     pub source: OsKeyed,
+    /// What the site promises for all its runs together.
+    pub cap: LifetimeCap,
 }
 
 impl<D: Disk> Agent<D> {
@@ -121,17 +123,10 @@ fn open_ledger<D: Disk>(
     opening: &AgentOpening,
     grant: Grant,
 ) -> Result<Ledger, LogError> {
-    let mut accepted = false;
-    log.scan(&mut |_, entry| accepted |= matches!(entry, LogEntry::Accepted { run: r, .. } if *r == run))?;
-    if !accepted {
-        let (epsilon, delta) = match &grant {
-            Grant::Limited { epsilon, delta, .. } => (epsilon.get(), delta.get()),
-            Grant::Unlimited => (f64::INFINITY, 1.0),
-        };
-        let signed = (opening.manifest.bytes(), &opening.signatures);
-        let bytes = postcard::to_allocvec(&signed).map_err(|_| LogError::Unwritten)?;
-        log.append(&LogEntry::Accepted { run, manifest: digest, epsilon, delta, bytes })?;
-    }
+    let signed = (opening.manifest.bytes(), &opening.signatures);
+    let bytes = postcard::to_allocvec(&signed).map_err(|_| LogError::Unwritten)?;
+    let pair = opening.parts.pair(opening.site).ok_or(LogError::NoSuchSite { site: opening.site })?;
+    log.accept(NewRun { run, manifest: digest, pair, grant: grant.clone(), bytes }, opening.cap)?;
     let charges = log.charges(&run)?;
     if charges.is_empty() {
         let turn = RunAttempt { run, round: 0, attempt: 0 };
@@ -186,7 +181,11 @@ impl AttemptHistory {
                 LogEntry::Lapsed { .. } => {
                     (past.last, past.outbox, past.unsent) = (past.last.max(Some(at)), None, None)
                 }
-                LogEntry::Accepted { .. } | LogEntry::Closed { .. } | LogEntry::Owner { .. } => {}
+                LogEntry::Accepted { .. }
+                | LogEntry::AcceptedGrant { .. }
+                | LogEntry::Closed { .. }
+                | LogEntry::Owner { .. }
+                | LogEntry::Policy { .. } => {}
             }
         })?;
         Ok(past)

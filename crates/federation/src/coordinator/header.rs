@@ -32,7 +32,7 @@ pub struct Header {
     pub closing: bool,
     /// How many messages were posted: the number of the last one.
     pub letters: u64,
-    /// Attempts at sums that have failed. In the bytes it follows everything else, so that headers from before it was there are read.
+    /// Attempts at sums that have failed, and rounds that were lost. In the bytes it follows everything else.
     #[serde(skip)]
     pub failures: Failures,
 }

@@ -9,12 +9,14 @@ mod answers;
 mod change;
 mod failures;
 mod header;
+mod replay;
 mod rounds;
 mod sums;
 
 pub use change::{AcceptedAnswer, AnswerReceipt, Change, Fold, FoldInput};
-pub use failures::Failures;
+pub use failures::{Failures, LostRound, MOST_LOST_ROUNDS, MOST_STRIKES, RECENT_ROUNDS, Strike, StrikeReason};
 pub use header::{CoordinatorPhase, Header, PendingQuestion, SiteProgress, SiteStanding};
+pub use replay::{SeeFold, refold};
 
 use crate::identity::{IdentityKey, Signature};
 use crate::log::{Position, RunId};
@@ -73,8 +75,8 @@ pub struct Coordinator {
 /// What a run waits for, and when this process first saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AwaitedSince {
-    /// Round, attempt at a sum, and the site that was asked last.
-    pub awaited: [u64; 3],
+    /// Round, attempt at a sum, the site that was asked last, and how far the attempt is.
+    pub awaited: [u64; 4],
     /// In milliseconds of this process's own clock.
     pub since: u64,
 }

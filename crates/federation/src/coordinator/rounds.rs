@@ -19,7 +19,7 @@ impl Coordinator {
         self.header.sites.iter_mut().for_each(|progress| progress.attempt = 0);
         if self.is_summing() {
             self.header.session = 0;
-            self.header.failures.begin_round();
+            self.header.failures.begin_round(self.header.round);
             let mut change = self.refresh();
             change.merge(self.ask_for_sum());
             return change;
@@ -104,9 +104,15 @@ impl Coordinator {
     /// A round whose time is up does without those who have not answered. `now` is in milliseconds of any clock that
     /// does not go back; it is never used for anything but this.
     pub fn tick(&mut self, now: u64) -> Change {
-        let awaited = [self.header.round, self.header.session, self.header.turn as u64];
+        let awaited = [self.header.round, self.header.session, self.header.turn as u64, self.stage()];
         let since = self.since.filter(|known| known.awaited == awaited).map_or(now, |known| known.since);
         self.since = Some(AwaitedSince { awaited, since });
+        if self.is_summing() && self.header.phase == CoordinatorPhase::Running {
+            let change = self.tick_sum(now.saturating_sub(since));
+            if change.dirty {
+                return change;
+            }
+        }
         let Some(deadline) = self.manifest.pace.deadline else { return Change::default() };
         if self.header.phase != CoordinatorPhase::Running || now.saturating_sub(since) < deadline.saturating_mul(1000) {
             return Change::default();

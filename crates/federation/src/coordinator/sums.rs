@@ -1,19 +1,32 @@
 //! Rounds of which only sums are opened: messages between sites and nodes, when a sum is closed, and its opening.
 //!
-//! A round has attempts, three at most. In each, every site that is asked charges anew, so an attempt is given up only when it
-//! can open nothing any more: a node has lost what it held, or too few sites can contribute. It counts whatever the reason, for
-//! the server cannot know who has charged by then. When the third fails the run ends, and says because of whom.
+//! ```text
+//! Gathering(a) ──► Closing(a) ──► opened
+//!      ▲   │            │ ├─────► Torn(a) ──► lost: the next round, with a charge of its own
+//!      └───┴─ over ◄────┘              a node has published its part, and another never will
+//! ```
+//!
+//! A round is charged once at each site, and its attempts are free. An attempt is given up only when it can open nothing any more: a
+//! node has renounced it, or too few sites can contribute; never because of the time alone. The next one begins after a wait that
+//! doubles from 1 to 60 seconds. What a node has renounced counts against it ([`Failures`]): ten attempts, or three lost
+//! rounds, end the run by its name.
 
+use super::failures::{LostRound, Strike, StrikeReason, Verdict};
 use super::{AnswerReceipt, Change, Coordinator, CoordinatorPhase, CoordinatorStep, FoldInput, SiteProgress};
 use crate::log::Position;
-use crate::message::{
-    Attempt, Instruction, MOST_ATTEMPTS, MemberId, NodeState, RefusalCode, RunOutcome, SealedMessage,
-};
+use crate::message::{Attempt, Instruction, MemberId, NodeState, RefusalCode, RunOutcome, SealedMessage};
 use crate::sealed_message::{SealedChannel, most_bytes};
 use inference::algorithm::Answers;
 use privacy::noise::Digest;
 use privacy::secure_sum::{Message, Opener, SumEffect, SumParty};
 use privacy::{Assembly, GridVector};
+use std::collections::BTreeSet;
+
+/// Longest wait before another attempt, in milliseconds.
+const LONGEST_WAIT: u64 = 60_000;
+
+/// How long a node is awaited whose part is missing while another's is published, in milliseconds: a day.
+const NODE_PATIENCE: u64 = 24 * 60 * 60 * 1000;
 
 /// Most messages on their way from one member to another: a client writes two, a node three.
 const MOST_LETTERS: usize = 4;
@@ -153,10 +166,22 @@ impl Coordinator {
 
     /// A node says how it stands.
     pub(super) fn standing(&mut self, node: u32, at: Attempt, state: NodeState) -> CoordinatorStep {
+        let present = self.present();
         let change = match state {
-            NodeState::Renounced(_) if at == self.present() && self.header.phase == CoordinatorPhase::Running => {
-                self.try_again(&[MemberId::Node(node)])
+            _ if self.header.phase != CoordinatorPhase::Running || at.round != present.round => Change::default(),
+            NodeState::Renounced(why) if at.attempt <= present.attempt => {
+                let reason = StrikeReason::Renounced(why);
+                let before = self.header.failures.strikes.len();
+                self.header.failures.note(Strike { at, member: MemberId::Node(node), reason });
+                let known = before == self.header.failures.strikes.len();
+                let mut change = if known { Change::default() } else { Change::header() };
+                if at == present {
+                    change.merge(self.give_up());
+                }
+                change
             }
+            // It has published in an attempt that was renounced since: no attempt of this round can open any more.
+            NodeState::Published if at.attempt < present.attempt => self.lose_round(at, BTreeSet::from([node])),
             NodeState::Renounced(_) | NodeState::Published => Change::default(),
         };
         CoordinatorStep { change, reply: vec![Instruction::Rest] }
@@ -182,12 +207,19 @@ impl Coordinator {
     /// Closes the sum when nobody is awaited any more, and opens it when all nodes have published.
     pub(super) fn advance_sum(&mut self) -> Change {
         let mut change = Change::default();
+        if self.header.failures.over {
+            return self.tear();
+        }
         if !self.header.closing {
             if self.is_anybody_asked() {
                 return change;
             }
             if self.contributors() < self.manifest.pace.quorum {
-                return self.try_again(&self.dropped_out());
+                let at = self.present();
+                for member in self.dropped_out() {
+                    self.header.failures.note(Strike { at, member, reason: StrikeReason::DroppedOut });
+                }
+                return self.give_up();
             }
             self.header.closing = true;
             change.merge(Change::waking());
@@ -242,18 +274,95 @@ impl Coordinator {
         mine.filter_map(|letter| channel.read(letter, assembly, None).ok()).collect()
     }
 
-    /// Gives an attempt up because of these members and begins the next. Where no further one may be made, or none could open
-    /// because a part is published, the run ends and names who failed.
-    fn try_again(&mut self, because_of: &[MemberId]) -> Change {
-        self.header.failures.note(self.header.session, because_of);
-        let published = self.mail.values().any(|letter| letter.to == MemberId::Server);
-        let active = self.header.sites.iter().filter(|progress| progress.is_active()).count() as u64;
-        let last = self.header.session + 1 >= MOST_ATTEMPTS && active >= self.manifest.pace.quorum;
-        if published || last {
-            return self.finish(self.header.failures.worst().map_or(RunOutcome::Failed, RunOutcome::SumFailed));
+    /// The present attempt can open nothing any more: the next begins after a wait, unless too much has failed, or the round is lost.
+    fn give_up(&mut self) -> Change {
+        if let Some(ended) = self.judge() {
+            return ended;
         }
-        self.header.session += 1;
-        self.ask_for_sum()
+        let mut change = Change::default();
+        if !self.header.failures.over {
+            self.header.failures.over = true;
+            self.header.sites.iter_mut().for_each(|progress| progress.asked = None);
+            change = Change::header();
+        }
+        let active = self.header.sites.iter().filter(|progress| progress.is_active()).count() as u64;
+        if active < self.manifest.pace.quorum {
+            return self.finish(if active == 0 { RunOutcome::Spent } else { RunOutcome::QuorumLost });
+        }
+        change.merge(self.tear());
+        change
+    }
+
+    /// Ends the run if too many attempts or rounds have come to nothing.
+    fn judge(&mut self) -> Option<Change> {
+        let outcome = match self.header.failures.verdict()? {
+            Verdict::Failed(member) => RunOutcome::SumFailed(member),
+            Verdict::Nobody => RunOutcome::Failed,
+            Verdict::Shortage => RunOutcome::QuorumLost,
+        };
+        Some(self.finish(outcome))
+    }
+
+    /// Of an attempt that can open nothing any more, a part is published: the round is lost.
+    fn tear(&mut self) -> Change {
+        let published = self.published();
+        if published.is_empty() { Change::default() } else { self.lose_round(self.present(), published) }
+    }
+
+    /// The nodes whose part of the present attempt is here.
+    fn published(&self) -> BTreeSet<u32> {
+        let Some(assembly) = self.assembly() else { return BTreeSet::new() };
+        let nodes = self.partials(&assembly).into_iter().filter_map(|(from, _)| match from {
+            SumParty::Node(node) => Some(node),
+            _ => None,
+        });
+        nodes.collect()
+    }
+
+    /// No total of this round will ever be complete, and some nodes have published a part of one. Nothing is folded; every site has
+    /// charged the round, and the run goes on with the next.
+    fn lose_round(&mut self, at: Attempt, published: BTreeSet<u32>) -> Change {
+        let renounced = self.header.failures.renounced(at);
+        let missing = match renounced.is_empty() {
+            // Its time is up, and nobody has said why.
+            true if at == self.present() => (0..self.manifest.nodes.len() as u32).collect(),
+            // No node has given this attempt up, so it ended before its close: a part of it cannot have been published.
+            true => published.clone(),
+            false => renounced,
+        };
+        let published: BTreeSet<u32> = if missing == published { BTreeSet::new() } else { published };
+        let missing = missing.difference(&published).copied().collect();
+        self.header.failures.lost.push(LostRound { at, published, missing });
+        if let Some(ended) = self.judge() {
+            return ended;
+        }
+        let mut change = Change::header();
+        change.merge(self.next_round());
+        change
+    }
+
+    /// How far the present attempt is: what is awaited, and since when, is another thing in each of these.
+    pub(super) fn stage(&self) -> u64 {
+        match (self.header.failures.over, self.header.closing) {
+            (true, _) => 2,
+            (false, true) => 1,
+            (false, false) => 0,
+        }
+    }
+
+    /// What has waited for so many milliseconds: another attempt, or a part that is missing.
+    pub(super) fn tick_sum(&mut self, waited: u64) -> Change {
+        if self.header.failures.over {
+            let wait = 1000_u64.checked_shl(self.header.session.min(6) as u32).unwrap_or(LONGEST_WAIT);
+            if waited < wait.min(LONGEST_WAIT) {
+                return Change::default();
+            }
+            self.header.session += 1;
+            self.header.failures.over = false;
+            return self.ask_for_sum();
+        }
+        let published = if waited < NODE_PATIENCE { BTreeSet::new() } else { self.published() };
+        if published.is_empty() { Change::default() } else { self.lose_round(self.present(), published) }
     }
 
     /// Asks every site that can answer, in a fresh attempt.

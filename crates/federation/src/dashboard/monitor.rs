@@ -158,7 +158,7 @@ fn progress(text: &mut Exposition, views: &[RunView]) {
 
 /// Attempts at sums that came to nothing.
 fn failures(text: &mut Exposition, views: &[RunView]) {
-    let help = "Attempts at a secure sum that failed because of a member. Each may have cost every site a charge.";
+    let help = "Attempts at a secure sum that failed because of a member. They cost the sites nothing.";
     text.family("posterity_attempts_failed", MetricKind::Counter, help);
     for member in all_members(views) {
         text.sample("posterity_attempts_failed_total", &member.labels(), member.failed_attempts as f64);

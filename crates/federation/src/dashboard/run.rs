@@ -298,7 +298,8 @@ fn posterior(view: &RunView) -> Markup {
 }
 
 fn with_intervals(posterior: &[CoefficientView]) -> Markup {
-    let ends = |one: &CoefficientView| [one.mean - REACH * one.deviation, one.mean + REACH * one.deviation];
+    let normal = |one: &CoefficientView| [one.mean - REACH * one.deviation, one.mean + REACH * one.deviation];
+    let ends = |one: &CoefficientView| one.ends.unwrap_or_else(|| normal(one));
     let all = posterior.iter().flat_map(ends).filter(|end| end.is_finite());
     let scale = all.fold(0.0_f64..0.0_f64, |scale, end| scale.start.min(end)..scale.end.max(end));
     let columns = vec!["coefficient", "mean", "standard deviation", "95 % interval", "interval (dotted line: 0)"];

@@ -273,6 +273,9 @@ pub struct CoefficientView {
     pub mean: f64,
     /// Posterior deviation.
     pub deviation: f64,
+    /// The ends of the 95 % interval, where the posterior is no Gaussian.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends: Option<[f64; 2]>,
 }
 
 /// What was checked of what is kept.

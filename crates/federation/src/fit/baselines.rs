@@ -2,17 +2,18 @@
 
 use super::prepare::{PreparedFit, lenient};
 use super::{FitError, FitRequest};
+use crate::identity::{HomeError, Readers, remove, replace};
 use crate::studies::{StudyRunError, read_schema, served_posterior};
 use inference::plan::Costs;
 use inference::results::Coefficient;
 use inference::warning::Warning;
 use inference::warning::rows::{persons_differ, rows_differ, small_sites};
-use inference::{Encoded, Linear, Model, RowReading, RunError, Schema, Scores, Shard, Simulation, Site, read, scores};
+use inference::{Encoded, Linear, Model, RunError, Schema, Scores, Shard, Simulation, Site, scores};
 use privacy::Unit;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use study::{columns, write_whole};
+use study::columns;
 
 /// The file, beside the results.
 pub const NOT_FOR_PUBLICATION: &str = "not-for-publication.json";
@@ -39,8 +40,8 @@ struct OwnersView {
     /// Means and standard deviations of the non-private posterior.
     non_private_posterior: Vec<Coefficient>,
     warnings: Vec<Warning>,
-    /// The first cell that the schema does not allow, if there is one. A fit treats such cells as missing.
-    first_problem: Option<String>,
+    /// Cells that the schema does not allow, by column, and what they count as.
+    mapped: Vec<String>,
 }
 
 /// Scores the posterior of this state and two baselines on the rows of the table, and writes them beside the results.
@@ -52,8 +53,13 @@ pub(super) fn write(request: &FitRequest<'_>, prepared: &PreparedFit, state: &[u
     let failed = |source| StudyRunError::file("cannot write", &path, source);
     let mut text = serde_json::to_vec_pretty(&view).map_err(|error| failed(std::io::Error::other(error)))?;
     text.push(b'\n');
-    write_whole(&path, &text).map_err(failed)?;
+    replace(&path, &text, Readers::Owner).map_err(HomeError::from)?;
     Ok(path)
+}
+
+/// Removes the file of an earlier fit, whose published files are gone: it would lie beside those of this one.
+pub(super) fn remove_stale(out: &Path) -> Result<(), FitError> {
+    Ok(remove(&out.join(NOT_FOR_PUBLICATION)).map_err(HomeError::from)?)
 }
 
 fn view(
@@ -88,8 +94,6 @@ fn view(
         None => model.predict(&test, &q),
     };
     let (constant, open) = (simulation.constant()?, simulation.non_private()?);
-    let numbers = open.posterior.mean().iter().copied().zip(open.posterior.deviations());
-    let strict = read(&prepared.csv[..], schema, study.model.intercept, &[], RowReading::Strict);
     let differ = if by_person { persons_differ } else { rows_differ };
     Ok(OwnersView {
         not_for_publication: WHY,
@@ -101,16 +105,17 @@ fn view(
         fitted: scores(&predictions, test.outcomes()),
         constant: constant.scores,
         non_private: open.scores,
-        non_private_posterior: names
-            .into_iter()
-            .zip(numbers)
-            .map(|(name, (mean, deviation))| Coefficient { name, mean, deviation })
-            .collect(),
+        non_private_posterior: Coefficient::named(
+            &names,
+            open.posterior.mean(),
+            &open.posterior.deviations(),
+            open.quantiles.as_deref(),
+        ),
         warnings: differ("the table", prepared.rows, found)
             .into_iter()
             .chain(small_sites([("the table", test.len() as u64)]))
             .chain(prepared.repeated.clone())
             .collect(),
-        first_problem: strict.err().map(|error| error.to_string()),
+        mapped: prepared.mapped.clone(),
     })
 }

@@ -24,7 +24,9 @@ use crate::studies::check_room;
 use home::{FitHome, UnfinishedFit};
 use inference::RunError;
 use inference::warning::Warning;
+use inference::warning::rows::repeated_persons_unnumbered;
 use prepare::PreparedFit;
+use privacy::LifetimeCap;
 use privacy::noise::OsKeyed;
 use publish::Release;
 use run::FitRun;
@@ -86,6 +88,8 @@ pub trait FitObserver {
     fn note(&self, _note: FitNote) {}
     /// A warning that is computed from the rows: for the owner's eyes alone, before anything is charged.
     fn warn(&self, _warning: &Warning) {}
+    /// Cells of one column that the schema does not allow, and what they count as: for the owner's eyes alone, too.
+    fn mapped(&self, _cells: &str) {}
     /// So many rounds of so many are made.
     fn round(&self, _round: u64, _of: u64) {}
     /// Whether to stop between two rounds.
@@ -118,9 +122,14 @@ pub fn rehearse(request: &FitRequest<'_>, observer: &dyn FitObserver, seed: u64)
 type NoiseOf<'a> = &'a dyn Fn(&[u8; 32]) -> OsKeyed;
 
 fn fit_with(request: &FitRequest<'_>, observer: &dyn FitObserver, noise: NoiseOf<'_>) -> Result<Fitted, FitError> {
+    home::check_apart(request.home, request.out)?;
     let prepared = PreparedFit::of(request)?;
-    prepared.repeated.iter().for_each(|warning| observer.warn(warning));
+    if prepared.repeated.is_some() {
+        observer.warn(&repeated_persons_unnumbered());
+    }
+    prepared.mapped.iter().for_each(|cells| observer.mapped(cells));
     if FitHome::is_new(request.home)? {
+        FitHome::check_first(&prepared)?;
         check_room(request.out, None)?;
     }
     let (home, mut log) = FitHome::open(request.home, &prepared)?;
@@ -132,7 +141,8 @@ fn fit_with(request: &FitRequest<'_>, observer: &dyn FitObserver, noise: NoiseOf
             Some(manifest) => manifest,
             None => begin(request, &prepared, &home, &log, observer)?,
         };
-        let opening = opening(&manifest, &prepared, &home, noise)?;
+        let cap = home.policy.cap(&Account::of(&log)?).map_err(RunError::from)?;
+        let opening = opening(&manifest, &prepared, &home, noise, cap)?;
         let mut run = FitRun::open(opening, log)?;
         if resumed {
             observer.note(FitNote::Resumed { rounds: run.rounds() });
@@ -184,7 +194,7 @@ fn resumable(
 fn accepted(log: &Log<FolderDisk>, unfinished: &UnfinishedFit) -> Result<Option<(RunId, Option<Manifest>)>, FitError> {
     let mut found = None;
     log.scan(&mut |_, entry| {
-        if let LogEntry::Accepted { run, bytes, .. } = entry
+        if let LogEntry::Accepted { run, bytes, .. } | LogEntry::AcceptedGrant { run, bytes, .. } = entry
             && unfinished.is_run(run)
         {
             let manifest = postcard::take_from_bytes::<Vec<u8>>(bytes).ok();
@@ -207,7 +217,7 @@ fn begin(
     getrandom::fill(&mut nonce).map_err(|_| crate::identity::HomeError::Randomness)?;
     let manifest = prepared.manifest(request.study, home.home.key(), nonce)?;
     let account = Account::of(log)?;
-    home.policy.check(&manifest, &prepared.parts, 0, account.granted())?;
+    home.policy.check(&manifest, &prepared.parts, 0, &account)?;
     observer.note(FitNote::Granted(lifetime(&account, &manifest.run(), prepared.granted())));
     home.begin(&UnfinishedFit::new(&manifest.run(), &prepared.data_version))?;
     Ok(Arc::new(manifest))
@@ -232,13 +242,24 @@ fn opening(
     prepared: &PreparedFit,
     home: &FitHome,
     noise: NoiseOf<'_>,
+    cap: LifetimeCap,
 ) -> Result<AgentOpening, FitError> {
     let key = home.home.key().clone();
     let signature = key.sign(manifest::DOMAIN, &manifest.digest());
     let source = noise(home.home.noise_secret()?);
     let (manifest, parts, shard) = (manifest.clone(), prepared.parts.clone(), prepared.shard.clone());
     let signatures = vec![signature.clone(), signature];
-    Ok(AgentOpening { manifest, signatures, parts, site: 0, shard, data_version: prepared.data_version, key, source })
+    Ok(AgentOpening {
+        manifest,
+        signatures,
+        parts,
+        site: 0,
+        shard,
+        data_version: prepared.data_version,
+        key,
+        source,
+        cap,
+    })
 }
 
 /// Whether what the run has left is a posterior of the method: all its first looks and one update at least are in it.
@@ -275,7 +296,10 @@ fn finish(request: &FitRequest<'_>, prepared: &PreparedFit, home: &FitHome, run:
         made: request.made,
     };
     let written = release.publish(request.out, run.drawn).and_then(|results| {
-        let private = request.baselines.then(|| baselines::write(request, prepared, &state)).transpose()?;
+        let private = match request.baselines {
+            true => Some(baselines::write(request, prepared, &state)?),
+            false => baselines::remove_stale(request.out).map(|()| None)?,
+        };
         Ok((results, private))
     });
     // What has no posterior now has none the next time: only a disk is worth another attempt.

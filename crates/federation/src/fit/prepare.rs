@@ -7,7 +7,7 @@ use crate::studies::{self, StudyRunError, build, check_rows, is_public};
 use inference::settings::Aggregator;
 use inference::warning::Warning;
 use inference::warning::rows::repeated_persons;
-use inference::{Encoded, Method, RowReading, Schema, Shard, read};
+use inference::{Encoded, Method, RowReading, Schema, Shard, examine, read};
 use privacy::noise::Digest;
 use privacy::{Grant, Unit};
 use std::borrow::Cow;
@@ -33,10 +33,13 @@ pub(super) struct PreparedFit {
     pub(super) table: String,
     /// Persons with several rows where single rows are protected: for the owner alone.
     pub(super) repeated: Option<Warning>,
+    /// Cells that the schema does not allow and gives a meaning, in a line for each column: for the owner alone.
+    pub(super) mapped: Vec<String>,
 }
 
 impl PreparedFit {
-    /// Reads the table and builds the method for it.
+    /// Reads the table and builds the method for it. A table whose cells would not mean what their owner thinks is refused here: the
+    /// owner sees the refusal, and nothing was charged or written for it.
     pub(super) fn of(request: &FitRequest<'_>) -> Result<Self, FitError> {
         let study = request.study;
         check_rows(study)?;
@@ -45,14 +48,17 @@ impl PreparedFit {
         let (schema, meant) = datasets::schema_of(source, own, request.folders)?;
         columns::check(study, &meant)?;
         let (table, csv) = table(request)?;
+        let in_table = |error| StudyRunError::data(table.as_str(), error);
+        let exam = examine(&csv[..], &meant).map_err(in_table)?;
+        exam.check().map_err(in_table)?;
         let rows = lenient(&csv, &meant, study, &table)?;
         let repeated = repeated_persons(&rows.keys).filter(|_| method.unit() == Unit::Example);
-        let shard = Shard::of(rows, method);
-        let shard = shard.map_err(|error| StudyRunError::data(table.as_str(), error))?;
+        let shard = Shard::of(rows, method).map_err(in_table)?;
         let rows = public_number(study, method, &shard)?;
-        let parts = Arc::new(build(study, &meant, method, &[rows])?);
+        let parts = Arc::new(build(study, &meant, method, vec![OWNER.to_owned()], &[rows])?);
         let data_version = studies::version(&csv, &schema);
-        Ok(Self { parts, schema, shard: Arc::new(shard), data_version, rows, csv, table, repeated })
+        let (shard, mapped) = (Arc::new(shard), exam.notes());
+        Ok(Self { parts, schema, shard, data_version, rows, csv, table, repeated, mapped })
     }
 
     /// ε and δ that the fit is granted.
@@ -83,7 +89,7 @@ impl PreparedFit {
     }
 }
 
-/// The rows as an agent reads them: every line becomes a legal row.
+/// The rows as an agent reads them: every line becomes a legal row. What it maps, [`examine`] has told.
 pub(super) fn lenient(csv: &[u8], schema: &Schema, study: &Study, table: &str) -> Result<Encoded, FitError> {
     let rows = read(csv, schema, study.model.intercept, &[], RowReading::Lenient);
     Ok(rows.map_err(|error| StudyRunError::data(table, error))?)
@@ -130,6 +136,12 @@ fn choose<'a>(study: &'a Study, name: Option<&str>) -> Result<&'a Method, FitErr
         return refuse(
             about("has an aggregator, but a table of one owner has nobody to add up with"),
             "leave aggregator out of privacy: the owner adds the noise",
+        );
+    }
+    if !method.sites.is_empty() {
+        return refuse(
+            about("has promises of single sites, but there is one owner"),
+            "leave [privacy.sites] out: epsilon, delta and clip of privacy are the owner's",
         );
     }
     if method.algorithm.site_intercept().is_some() {

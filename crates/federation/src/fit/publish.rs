@@ -69,11 +69,14 @@ impl Release<'_> {
             }
             written = Some(FitDraws { folder, chains: drawn.chains(), iterations: drawn.iterations() });
         }
-        put(&out.join("study.toml"), self.manifest.study.as_bytes())?;
+        put(&out.join("study.toml"), without_folders(self.study).as_bytes())?;
         put(&out.join("schema.toml"), self.manifest.schema.as_bytes())?;
         let posterior = match refused {
             Some(_) => Vec::new(),
-            None => coefficients(self.study, &served.q, &inputs, &self.manifest.schema),
+            None => {
+                let quantiles = self.parts.built.protocol.quantiles(self.state)?;
+                coefficients(self.study, &served.q, quantiles.as_deref(), &inputs, &self.manifest.schema)
+            }
         };
         let scale = self.study.model.settings.effect_scale().filter(|_| !posterior.is_empty());
         let effects = scale.and_then(|scale| effects(&served.schema, scale, &served.q));
@@ -101,6 +104,8 @@ impl Release<'_> {
                 let shown = inference::chain::shown(&chains, settings.warm_up, q.dimension())?;
                 (Some(shown), Draws::new(names.clone(), kept).ok())
             }
+            // Draws from a Gaussian with these moments would be none from the posterior.
+            None if parts.built.protocol.quantiles(self.state)?.is_some() => (None, None),
             None => {
                 let seed = study.seeds.first().copied().unwrap_or(1);
                 (None, Some(Draws::of_posterior(names.clone(), &q, seed)?))
@@ -127,7 +132,7 @@ impl Release<'_> {
             kind: FIT.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             study: study.name.clone(),
-            study_toml: manifest.study.clone(),
+            study_toml: without_folders(study),
             data_schema: manifest.schema.clone(),
             run: hexadecimal(&manifest.run()),
             manifest: hexadecimal(&manifest.digest()),
@@ -171,6 +176,22 @@ impl Release<'_> {
             burnt: self.account.burnt,
         })
     }
+}
+
+/// The text of a study with the names of its files, but not the folders that they are in: these are the owner's affair.
+fn without_folders(study: &Study) -> String {
+    let table = study.data.source.strip_prefix("csv:").map(Path::new);
+    let mut text = study.text.clone();
+    for path in table.into_iter().chain(study.data.schema.as_deref()) {
+        let (Some(whole), Some(name)) = (path.to_str(), path.file_name().and_then(|name| name.to_str())) else {
+            continue;
+        };
+        // A path with backslashes may be escaped.
+        for written in [whole.to_owned(), whole.replace('\\', "\\\\")] {
+            text = text.replace(&written, name);
+        }
+    }
+    text
 }
 
 fn put_json(path: &Path, value: &impl serde::Serialize) -> Result<(), FitError> {

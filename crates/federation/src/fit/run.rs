@@ -98,8 +98,10 @@ impl FitRun {
         }
     }
 
-    /// The agent asks what there is to do, and does it.
+    /// The agent asks what there is to do, and does it. A step that writes nothing and changes nothing would be repeated without
+    /// end: it is refused.
     fn step(&mut self) -> Result<(), FitError> {
+        let before = (self.agent.log().head(), self.coordinator.header().clone());
         let attend = self.agent.attend(0);
         let instructions = self.coordinator.handle(SITE, &attend, Digest::default()).reply;
         let idle = instructions.iter().all(|one| matches!(one, Instruction::Rest | Instruction::Refuse(_)));
@@ -108,9 +110,10 @@ impl FitRun {
                 self.tell(&bytes)?;
             }
         }
+        let after = (self.agent.log().head(), self.coordinator.header().clone());
         match self.agent.stopped() {
             Some(stop) => Err(broken(stop.to_string())),
-            None if idle => Err(broken("there is nothing left to do, and the run is not over")),
+            None if idle || before == after => Err(broken("there is nothing left to do, and the run is not over")),
             None => Ok(()),
         }
     }

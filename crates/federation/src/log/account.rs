@@ -1,12 +1,15 @@
 //! What a log says, for people and for policy: runs, charges, what became of them, and what was granted.
 
 use super::{Disk, Log, LogEntry, LogError, Position, RunAttempt, RunId};
-use crate::policy::{GrantTotals, PromisePair};
+use crate::policy::GrantTotals;
 use privacy::accounting::gdp::Gdp;
 use privacy::accounting::rdp::{Conversion, Rdp};
 use privacy::accounting::{Pld, zcdp::Zcdp};
 use privacy::noise::Digest;
-use privacy::{Accountant, Event, Filter, Grant, Ledger, LedgerRecord, PrivacyError, Steps};
+use privacy::{
+    Accountant, Delta, Epsilon, Event, Filter, Grant, Ledger, LedgerEntry, LedgerRecord, LifetimeCap, Mechanism,
+    Portfolio, PortfolioAccount, PrivacyError, PromisePair, RunUse, Sampling, Steps,
+};
 use std::collections::BTreeMap;
 use study::digits::hexadecimal;
 
@@ -17,6 +20,8 @@ pub struct Account {
     pub owner: Option<String>,
     /// The last record.
     pub head: Position,
+    /// The cap that was in force when the last run was accepted, once one is on record.
+    pub cap: Option<LifetimeCap>,
     /// The runs, in the order in which they were accepted.
     pub runs: Vec<RunAccount>,
 }
@@ -47,7 +52,16 @@ pub struct RunAccount {
     pub resumed: u64,
     /// Whether the site still takes part.
     pub standing: RunStanding,
+    /// What was accepted: on record from the version of ledgers on that reserves whole grants.
+    accepted: Option<AcceptedPromise>,
     records: Vec<LedgerRecord>,
+}
+
+/// A grant with the neighbours that it is for.
+#[derive(Debug, Clone, PartialEq)]
+struct AcceptedPromise {
+    pair: PromisePair,
+    grant: Grant,
 }
 
 /// Whether a run goes on.
@@ -90,16 +104,46 @@ impl Account {
         if let Some((record, what)) = gathered.odd {
             return Err(LogError::Damaged { record, what });
         }
-        Ok(Self { owner: gathered.owner.take(), head: log.head(), runs: gathered.finish() })
+        Ok(Self { owner: gathered.owner.take(), head: log.head(), cap: gathered.cap, runs: gathered.finish() })
     }
 
-    /// ε and δ that were granted in all runs together, by basic composition, and for which relation and unit: of several, the
-    /// sums bound nothing.
+    /// ε and δ that were granted in all runs together, by simple composition. They bound something only where all runs have one
+    /// [`Account::pair`].
     pub fn granted(&self) -> GrantTotals {
-        self.runs.iter().fold(GrantTotals::NOTHING, |granted, run| {
-            let sums = granted.and(run.epsilon, run.delta);
-            run.promise().map_or(sums, |pair| sums.promising(pair))
-        })
+        self.runs.iter().fold(GrantTotals::NOTHING, |granted, run| granted.and(run.epsilon, run.delta))
+    }
+
+    /// The relation and the unit of the first run that has any on record.
+    pub fn first_pair(&self) -> Option<PromisePair> {
+        self.runs.iter().find_map(RunAccount::promise)
+    }
+
+    /// Whether runs on record promise for different relations or units.
+    pub fn has_several_pairs(&self) -> bool {
+        let mut pairs = self.runs.iter().filter_map(RunAccount::promise);
+        pairs.next().is_some_and(|first| pairs.any(|pair| pair != first))
+    }
+
+    /// What all runs but one use of a lifetime budget: closed ones by what they charged, open ones by all that they may charge.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivacyError::NoTheorem`] if a run promises for another relation or unit than the cap, and no theorem converts it.
+    pub fn lifetime(&self, portfolio: &Portfolio, but: Option<&RunId>) -> Result<PortfolioAccount, PrivacyError> {
+        let mut others = self.runs.iter().filter(|run| Some(&run.run) != but);
+        others.try_fold(portfolio.account(), |account, run| run.add_to(account, run.standing))
+    }
+
+    /// What all runs have charged so far, in the same budget: what they would count as if no open one charged again.
+    pub fn charged(&self, portfolio: &Portfolio) -> Result<PortfolioAccount, PrivacyError> {
+        self.runs.iter().try_fold(portfolio.account(), |account, run| run.add_to(account, RunStanding::Closed))
+    }
+
+    /// How many more runs with the grant of the last one fit; none without a run.
+    pub fn room(&self, portfolio: &Portfolio) -> Result<Option<u64>, PrivacyError> {
+        let Some(last) = self.runs.last() else { return Ok(None) };
+        let (pair, grant) = last.terms(portfolio)?;
+        self.lifetime(portfolio, None)?.room(&RunUse::open(pair, &grant)).map(Some)
     }
 
     /// The account of one run.
@@ -109,6 +153,25 @@ impl Account {
 }
 
 impl RunAccount {
+    /// A run that has done nothing yet.
+    fn accepted(run: RunId, manifest: Digest, (epsilon, delta): (f64, f64), accepted: Option<AcceptedPromise>) -> Self {
+        Self {
+            run,
+            manifest,
+            epsilon,
+            delta,
+            charges: 0,
+            burnt: 0,
+            contributed: 0,
+            settled: 0,
+            lapsed: 0,
+            resumed: 0,
+            standing: RunStanding::Open,
+            accepted,
+            records: Vec::new(),
+        }
+    }
+
     /// The run's ledger, with its chain and every charge checked again; none if it was not opened yet. Refused if the
     /// grant is not that of the acceptance.
     pub fn replay(&self) -> Result<Option<Ledger>, LogError> {
@@ -116,11 +179,8 @@ impl RunAccount {
             return Ok(None);
         }
         let ledger = Ledger::replay(&self.records).map_err(|error| self.refused(&error))?;
-        let granted = match ledger.grant() {
-            Grant::Limited { epsilon, delta, .. } => (epsilon.get(), delta.get()),
-            Grant::Unlimited => (f64::INFINITY, 1.0),
-        };
-        if granted != (self.epsilon, self.delta) {
+        let is_other = self.accepted.as_ref().is_some_and(|accepted| accepted.grant != *ledger.grant());
+        if is_other || limits_of(ledger.grant()) != (self.epsilon, self.delta) {
             let why = format!("run {}: its account has another grant than the accepted one", hexadecimal(&self.run));
             return Err(LogError::Ledger { why });
         }
@@ -131,7 +191,7 @@ impl RunAccount {
     /// without a limit.
     pub fn spent(&self) -> Result<f64, LogError> {
         let Some(ledger) = self.replay()? else { return Ok(0.0) };
-        let events = alike(ledger.events()).map_err(|error| self.refused(&error))?;
+        let events = Event::merged(ledger.events()).map_err(|error| self.refused(&error))?;
         let Grant::Limited { delta, filter, .. } = ledger.grant() else { return Ok(f64::INFINITY) };
         if events.is_empty() {
             return Ok(0.0);
@@ -150,10 +210,58 @@ impl RunAccount {
         Ok(bounds.upper)
     }
 
-    /// The neighbouring relation and the unit of the promise; none before the ledger was opened, and if it promises
-    /// nothing.
+    /// The neighbouring relation and the unit of the promise; none if none is on record yet.
     pub fn promise(&self) -> Option<PromisePair> {
-        self.records.iter().find_map(promise_of)
+        self.accepted.as_ref().map(|accepted| accepted.pair).or_else(|| self.records.iter().find_map(promise_of))
+    }
+
+    /// Whether the acceptance has reserved the whole grant. Older ledgers have not put it on record.
+    pub fn is_reserved(&self) -> bool {
+        self.accepted.is_some()
+    }
+
+    /// An account of a lifetime budget with this run in it, open or closed.
+    fn add_to(&self, account: PortfolioAccount, standing: RunStanding) -> Result<PortfolioAccount, PrivacyError> {
+        let (pair, grant) = self.terms(account.portfolio())?;
+        let charged: Vec<Event> = self.charged().cloned().collect();
+        account.with(&match standing {
+            RunStanding::Open => RunUse::open(pair, &grant),
+            RunStanding::Closed => RunUse::closed(pair, &grant, &charged),
+        })
+    }
+
+    /// For which neighbours the run promises, and what it may spend.
+    ///
+    /// Older ledgers have the grant where the run's own account begins. A run whose account was never opened has charged
+    /// nothing, and is asked for its pair when it is taken up again.
+    fn terms(&self, portfolio: &Portfolio) -> Result<(PromisePair, Grant), PrivacyError> {
+        let opened = self.records.iter().find_map(|record| match &record.entry {
+            LedgerEntry::Opened(grant) => Some(grant.clone()),
+            LedgerEntry::Charged(_) => None,
+        });
+        let pair = self.promise().unwrap_or(portfolio.cap().pair);
+        let accepted = self.accepted.as_ref().map(|accepted| accepted.grant.clone());
+        let grant = accepted.or(opened).map_or_else(|| self.unknown_plan(pair), Ok)?;
+        Ok((pair, grant))
+    }
+
+    /// The events on record, burnt ones included.
+    fn charged(&self) -> impl Iterator<Item = &Event> {
+        self.records.iter().filter_map(|record| match &record.entry {
+            LedgerEntry::Charged(event) => Some(event),
+            LedgerEntry::Opened(_) => None,
+        })
+    }
+
+    /// The grant of a run of which only ε and δ are on record: any mechanism that has them.
+    fn unknown_plan(&self, pair: PromisePair) -> Result<Grant, PrivacyError> {
+        if !self.epsilon.is_finite() {
+            return Ok(Grant::Unlimited);
+        }
+        let (epsilon, delta) = (Epsilon::new(self.epsilon)?, Delta::new(self.delta)?);
+        let any = Mechanism::Approximate { epsilon, delta };
+        let event = Event::new(any, pair.adjacency, pair.unit, Sampling::None, Steps::ONE)?;
+        Ok(Grant::Limited { epsilon, delta, filter: Filter::Plan(vec![event]) })
     }
 
     fn refused(&self, error: &PrivacyError) -> LogError {
@@ -161,67 +269,60 @@ impl RunAccount {
     }
 }
 
-/// The relation and the unit that a record of a ledger names, if it names any. A ledger has one pair.
-pub(crate) fn promise_of(record: &LedgerRecord) -> Option<PromisePair> {
-    match &record.entry {
-        privacy::LedgerEntry::Opened(Grant::Limited { filter: Filter::Plan(plan), .. }) => {
-            plan.first().map(PromisePair::of)
-        }
-        privacy::LedgerEntry::Opened(_) => None,
-        privacy::LedgerEntry::Charged(event) => Some(PromisePair::of(event)),
+/// ε and δ of a grant; ε is infinite without a limit.
+pub(crate) fn limits_of(grant: &Grant) -> (f64, f64) {
+    match grant {
+        Grant::Limited { epsilon, delta, .. } => (epsilon.get(), delta.get()),
+        Grant::Unlimited => (f64::INFINITY, 1.0),
     }
 }
 
-/// Alike events as one of many steps: T steps cost what T single ones do, in any order.
-fn alike(events: &[Event]) -> Result<Vec<Event>, PrivacyError> {
-    let mut kinds: Vec<(Event, u64)> = Vec::new();
-    for event in events {
-        let (one, steps) = (event.repeated(Steps::ONE), event.steps().get());
-        match kinds.iter_mut().find(|(kind, _)| *kind == one) {
-            Some((_, count)) => *count = count.saturating_add(steps),
-            None => kinds.push((one, steps)),
-        }
+/// The relation and the unit that a record of a ledger names, if it names any. A ledger has one pair.
+fn promise_of(record: &LedgerRecord) -> Option<PromisePair> {
+    match &record.entry {
+        LedgerEntry::Opened(Grant::Limited { filter: Filter::Plan(plan), .. }) => plan.first().map(PromisePair::of),
+        LedgerEntry::Opened(_) => None,
+        LedgerEntry::Charged(event) => Some(PromisePair::of(event)),
     }
-    kinds.into_iter().map(|(event, steps)| Ok(event.repeated(Steps::new(steps)?))).collect()
 }
 
 /// Runs while they are read, and the first record that is out of place.
 #[derive(Default)]
 struct AccountBuilder {
     owner: Option<String>,
+    cap: Option<LifetimeCap>,
     runs: Vec<(RunAccount, AttemptOutcomes)>,
     odd: Option<(u64, &'static str)>,
 }
 
 impl AccountBuilder {
     fn take(&mut self, number: u64, entry: &LogEntry) {
-        if let LogEntry::Owner { name } = entry {
-            let known = self.owner.get_or_insert_with(|| name.clone());
-            if known != name {
-                self.note(number, "it names another site than an earlier record");
+        match entry {
+            LogEntry::Owner { name } => {
+                let known = self.owner.get_or_insert_with(|| name.clone());
+                if known != name {
+                    self.note(number, "it names another site than an earlier record");
+                }
+                return;
             }
-            return;
+            LogEntry::Policy { cap } => {
+                self.cap = Some(*cap);
+                return;
+            }
+            _ => {}
         }
         let known = self.runs.iter_mut().find(|(account, _)| Some(&account.run) == entry.run());
         match (entry, known) {
             (LogEntry::Accepted { run, manifest, epsilon, delta, .. }, None) => {
-                let account = RunAccount {
-                    run: *run,
-                    manifest: *manifest,
-                    epsilon: *epsilon,
-                    delta: *delta,
-                    charges: 0,
-                    burnt: 0,
-                    contributed: 0,
-                    settled: 0,
-                    lapsed: 0,
-                    resumed: 0,
-                    standing: RunStanding::Open,
-                    records: Vec::new(),
-                };
-                self.runs.push((account, AttemptOutcomes::default()));
+                self.begin(RunAccount::accepted(*run, *manifest, (*epsilon, *delta), None));
             }
-            (LogEntry::Accepted { .. }, Some(_)) => self.note(number, "it accepts a run a second time"),
+            (LogEntry::AcceptedGrant { run, manifest, pair, grant, .. }, None) => {
+                let accepted = AcceptedPromise { pair: *pair, grant: grant.clone() };
+                self.begin(RunAccount::accepted(*run, *manifest, limits_of(grant), Some(accepted)));
+            }
+            (LogEntry::Accepted { .. } | LogEntry::AcceptedGrant { .. }, Some(_)) => {
+                self.note(number, "it accepts a run a second time")
+            }
             (_, None) => self.note(number, "it belongs to a run that was not accepted"),
             (LogEntry::Closed { .. }, Some((account, _))) => account.standing = RunStanding::Closed,
             (entry, Some((account, fates))) => {
@@ -231,6 +332,10 @@ impl AccountBuilder {
                 }
             }
         }
+    }
+
+    fn begin(&mut self, account: RunAccount) {
+        self.runs.push((account, AttemptOutcomes::default()));
     }
 
     fn note(&mut self, number: u64, what: &'static str) {
@@ -257,7 +362,7 @@ impl AttemptOutcomes {
         let of = (turn.round, turn.attempt);
         match entry {
             LogEntry::Charge { record, .. } | LogEntry::RoundCharged { record, .. }
-                if matches!(record.entry, privacy::LedgerEntry::Charged(_)) =>
+                if matches!(record.entry, LedgerEntry::Charged(_)) =>
             {
                 (self.charged, self.by_round) = (of, matches!(entry, LogEntry::RoundCharged { .. }));
                 self.by_attempt.entry(of).or_default().charges += 1;
@@ -291,7 +396,9 @@ fn happened(entry: &LogEntry, fate: &mut AttemptOutcome) {
         | LogEntry::Retried { .. }
         | LogEntry::Resumed { .. }
         | LogEntry::Accepted { .. }
+        | LogEntry::AcceptedGrant { .. }
         | LogEntry::Closed { .. }
-        | LogEntry::Owner { .. } => {}
+        | LogEntry::Owner { .. }
+        | LogEntry::Policy { .. } => {}
     }
 }

@@ -52,3 +52,9 @@ pub trait Disk {
     /// The file has this content, all of it or the one before; durable.
     fn replace(&mut self, file: &str, bytes: &[u8]) -> Result<(), DiskError>;
 }
+
+/// A disk whose files can be listed.
+pub trait ListedDisk: Disk {
+    /// The names of all files.
+    fn names(&self) -> Result<Vec<String>, DiskError>;
+}

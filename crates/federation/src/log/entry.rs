@@ -1,7 +1,7 @@
 //! What a site's log says.
 
-use privacy::LedgerRecord;
 use privacy::noise::Digest;
+use privacy::{Grant, LedgerRecord, LifetimeCap, PromisePair};
 use serde::{Deserialize, Serialize};
 
 /// The name of a run: the first bytes of its manifest's digest.
@@ -116,14 +116,32 @@ pub enum LogEntry {
         /// Digest of the question.
         question: Digest,
     },
+    /// What the site promises for all its runs from here on: the numbers of its policy.
+    Policy {
+        /// The cap.
+        cap: LifetimeCap,
+    },
+    /// A run was accepted, with everything that it may charge. Until the run is closed, all of it is reserved.
+    AcceptedGrant {
+        /// The run.
+        run: RunId,
+        /// Digest of the manifest.
+        manifest: Digest,
+        /// For which neighbours the run promises.
+        pair: PromisePair,
+        /// What it may spend here.
+        grant: Grant,
+        /// Manifest and signatures.
+        bytes: Vec<u8>,
+    },
 }
 
 impl LogEntry {
     /// The run that it belongs to, if it is about one.
     pub fn run(&self) -> Option<&RunId> {
         match self {
-            Self::Owner { .. } => None,
-            Self::Accepted { run, .. } | Self::Closed { run } => Some(run),
+            Self::Owner { .. } | Self::Policy { .. } => None,
+            Self::Accepted { run, .. } | Self::AcceptedGrant { run, .. } | Self::Closed { run } => Some(run),
             Self::Charge { turn, .. }
             | Self::Free { turn }
             | Self::Outbox { turn, .. }
@@ -147,7 +165,11 @@ impl LogEntry {
     /// The attempt that it is about.
     pub fn turn(&self) -> Option<RunAttempt> {
         match self {
-            Self::Accepted { .. } | Self::Closed { .. } | Self::Owner { .. } => None,
+            Self::Accepted { .. }
+            | Self::AcceptedGrant { .. }
+            | Self::Closed { .. }
+            | Self::Owner { .. }
+            | Self::Policy { .. } => None,
             Self::Charge { turn, .. }
             | Self::Free { turn }
             | Self::Outbox { turn, .. }

@@ -60,6 +60,20 @@ pub enum LogError {
         /// Whose it should be.
         expected: String,
     },
+    /// A run was closed on record, and is charged again.
+    #[error("run {run} is closed on record, so that it cannot be charged")]
+    ClosedRun {
+        /// The run, in hexadecimal digits.
+        run: String,
+    },
+    /// All runs together would exceed what the site promises. Nothing was written.
+    #[error("all runs at this site together would count as {counts}, but its policy allows {cap}")]
+    Lifetime {
+        /// What they count as, in words.
+        counts: String,
+        /// The cap.
+        cap: String,
+    },
     /// A run has no such site.
     #[error("the run has no site {site}")]
     NoSuchSite {
@@ -67,6 +81,10 @@ pub enum LogError {
         site: usize,
     },
 }
+
+/// What to do where the lifetime budget of a site has no room for a run.
+pub(crate) const LIFETIME_HINT: &str = "ask for a study with a smaller ε or more noise, wait until an open run ends or leave one \
+     (`posterity agent withdraw`), or raise max_epsilon if the site can justify it to the people in its rows";
 
 impl LogError {
     /// What to do next.
@@ -90,6 +108,8 @@ impl LogError {
             }
             Self::Memory { .. } => "restore the whole ledger folder from its newest copy, never a single file",
             Self::OtherSite { .. } => "put this site's own ledger back: it records what the site has spent",
+            Self::ClosedRun { .. } => "report this as a bug: a program asked a closed run for another answer",
+            Self::Lifetime { .. } => LIFETIME_HINT,
             Self::NoSuchSite { .. } => "ask the server's operator which manifest names this site",
         }
     }

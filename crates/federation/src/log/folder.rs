@@ -1,6 +1,6 @@
 //! A disk that is a folder: one process at a time, and durable means that the system has said so.
 
-use super::{Disk, DiskError};
+use super::{Disk, DiskError, ListedDisk};
 use crate::failpoint;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -148,6 +148,25 @@ impl Disk for FolderView {
     fn replace(&mut self, _file: &str, _bytes: &[u8]) -> Result<(), DiskError> {
         Err(only_read())
     }
+}
+
+impl ListedDisk for FolderDisk {
+    fn names(&self) -> Result<Vec<String>, DiskError> {
+        names(&self.path)
+    }
+}
+
+impl ListedDisk for FolderView {
+    fn names(&self) -> Result<Vec<String>, DiskError> {
+        names(&self.path)
+    }
+}
+
+fn names(folder: &Path) -> Result<Vec<String>, DiskError> {
+    let list = || -> io::Result<Vec<String>> {
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+    };
+    list().map_err(because("cannot read the ledger's folder"))
 }
 
 fn only_read() -> DiskError {

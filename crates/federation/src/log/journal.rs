@@ -3,10 +3,13 @@
 //! What stays in memory is a digest a record, and where each run's account stands; contents are read again when they are
 //! wanted.
 
-use super::{Disk, LogEntry, LogError, MemorySnapshot, Position, RunAttempt, RunId, chain, record, snapshot};
+use super::{
+    Disk, ListedDisk, LogEntry, LogError, MemorySnapshot, Position, RunAttempt, RunId, chain, record, snapshot,
+};
 use privacy::noise::Digest;
-use privacy::{Durable, Journal, LedgerRecord};
-use std::collections::BTreeMap;
+use privacy::{Durable, Journal, LedgerEntry, LedgerRecord};
+use std::collections::{BTreeMap, BTreeSet};
+use study::digits::hexadecimal;
 
 /// The file of the log, within its disk.
 pub const FILE: &str = "ledger.log";
@@ -21,6 +24,8 @@ pub struct Log<D: Disk> {
     /// Bytes after it that were no record when the log was opened.
     torn: usize,
     accounts: BTreeMap<RunId, AccountTail>,
+    /// Runs that will never be charged again: what they may still spend is no longer reserved.
+    closed: BTreeSet<RunId>,
     state: LogState,
 }
 
@@ -84,15 +89,16 @@ impl<D: Disk> Log<D> {
 
     fn load(disk: D, state: LogState) -> Result<Self, LogError> {
         let bytes = disk.read(FILE)?.unwrap_or_default();
-        let mut accounts = BTreeMap::new();
+        let (mut accounts, mut closed) = (BTreeMap::new(), BTreeSet::new());
         let chain = chain::walk(&bytes, &mut |_, entry| {
             if let Some((run, tail)) = follows(&accounts, &entry)? {
                 accounts.insert(run, tail);
             }
+            closed.extend(closes(&entry));
             Ok(())
         })?;
         let chain::RecordChain { digests, end, torn } = chain;
-        Ok(Self { disk, digests, end, torn, accounts, state })
+        Ok(Self { disk, digests, end, torn, accounts, closed, state })
     }
 
     /// Bytes after the last record that were no record when the log was opened: [`Log::open`] has cut them off,
@@ -107,6 +113,11 @@ impl<D: Disk> Log<D> {
         Position { sequence: self.digests.len() as u64, digest }
     }
 
+    /// Whether a run is over for this site, by what is on record.
+    pub fn is_closed(&self, run: &RunId) -> bool {
+        self.closed.contains(run)
+    }
+
     /// The digest of a record; zeros for 0, none beyond the end.
     pub fn digest_at(&self, sequence: u64) -> Option<Digest> {
         match sequence.checked_sub(1) {
@@ -117,10 +128,14 @@ impl<D: Disk> Log<D> {
 
     /// Appends a record: durable when this returns.
     ///
-    /// A charge that does not follow the last one of its run, and a record that is too large, are refused, and nothing is
-    /// written. After an error of the disk nothing more is written until the log is opened again.
+    /// A charge of a closed run, one that does not follow the last of its run, and a record that is too large, are refused, and
+    /// nothing is written. After an error of the disk nothing more is written until the log is opened again.
     pub fn append(&mut self, entry: &LogEntry) -> Result<Position, LogError> {
         self.writable()?;
+        let is_charge = entry.ledger_record().is_some_and(|record| matches!(record.entry, LedgerEntry::Charged(_)));
+        if let Some(run) = entry.run().filter(|run| is_charge && self.is_closed(run)) {
+            return Err(LogError::ClosedRun { run: hexadecimal(run) });
+        }
         let account = follows(&self.accounts, entry)?;
         let head = self.head();
         let sequence = head.sequence.saturating_add(1);
@@ -134,6 +149,7 @@ impl<D: Disk> Log<D> {
         self.digests.push(digest);
         self.end = self.end.saturating_add(bytes.len());
         self.accounts.extend(account);
+        self.closed.extend(closes(entry));
         Ok(Position { sequence, digest })
     }
 
@@ -200,6 +216,32 @@ impl<D: Disk> Log<D> {
             LogState::Open => Ok(()),
             LogState::Viewed => Err(LogError::Viewed),
             LogState::Unwritten => Err(LogError::Unwritten),
+        }
+    }
+}
+
+/// The run that a record closes, if it closes one.
+fn closes(entry: &LogEntry) -> Option<RunId> {
+    match entry {
+        LogEntry::Closed { run } => Some(*run),
+        _ => None,
+    }
+}
+
+impl<D: ListedDisk> Log<D> {
+    /// Reads what the site remembers in all runs, and says how many files that is. Refused if one is damaged, names a record
+    /// that the log does not have, or is of a run that the log does not know: the log is then an old copy.
+    pub fn check_snapshots(&self) -> Result<usize, LogError> {
+        let mut known = BTreeSet::new();
+        let mut found = 0;
+        for run in self.accounts.keys() {
+            known.insert(snapshot::file(run));
+            found += usize::from(self.snapshot(run)?.is_some());
+        }
+        let names = self.disk.names()?;
+        match names.iter().filter(|name| !known.contains(*name)).find_map(|name| snapshot::run_of(name)) {
+            Some(run) => Err(LogError::Memory { run: run.to_owned(), what: snapshot::UNKNOWN }),
+            None => Ok(found),
         }
     }
 }

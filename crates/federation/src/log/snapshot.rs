@@ -5,9 +5,21 @@ use study::digits::hexadecimal;
 
 const FRAME: Frame = Frame { magic: *b"POSTVALT", version: 1 };
 
+/// How the name of its file begins.
+const PREFIX: &str = "vault-";
+
+/// What is wrong with the file of a run that the ledger does not know.
+pub(super) const UNKNOWN: &str =
+    "the ledger does not have this run: it is missing, was restored from an old copy, or was truncated";
+
 /// The name of its file.
 pub(super) fn file(run: &RunId) -> String {
-    format!("vault-{}", hexadecimal(run))
+    format!("{PREFIX}{}", hexadecimal(run))
+}
+
+/// The run of a file with such a name, in hexadecimal digits. A file that was never put in its place is of no run.
+pub(crate) fn run_of(name: &str) -> Option<&str> {
+    name.strip_prefix(PREFIX).filter(|run| run.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
 /// The bytes of a snapshot's file.

@@ -3,20 +3,22 @@
 use super::{CheckedManifest, Enrolment, PartyError, PartyMachine, PartyPhase, ReceivedReply, Verdict, read_reply};
 use crate::agent::{Agent, AgentOpening};
 use crate::identity::{IdentityKey, PartyName, PartyRole, PublicKey, Signature};
-use crate::log::{Disk, Log, LogEntry, RunId, promise_of};
+use crate::log::{Account, Disk, Log, LogError};
 use crate::manifest::{Manifest, RunBuilder, RunParts};
 use crate::message::{Instruction, MemberId, RefusalCode, Request};
-use crate::policy::GrantTotals;
 use crate::wire::proto;
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
+use privacy::{LifetimeCap, PrivacyError};
 use std::sync::Arc;
 
 /// What a site brings: its rows and its owner's word.
 pub trait SiteOwner: Send {
     /// Whether to take part, before anything is signed; asked again when a run is taken up after a restart, for the owner may
-    /// have changed their mind. `granted` is what all other runs that were accepted have together.
-    fn consider(&mut self, manifest: &Manifest, parts: &RunParts, site: usize, granted: GrantTotals) -> Verdict;
+    /// have changed their mind. `account` is what the site's ledger says of all runs, this one included if it was accepted.
+    fn consider(&mut self, manifest: &Manifest, parts: &RunParts, site: usize, account: &Account) -> Verdict;
+    /// What the site promises for all its runs together, given those on record.
+    fn cap(&self, account: &Account) -> Result<LifetimeCap, PrivacyError>;
     /// The site's rows, encoded for the study, and the digest of the data as they are now; or why they do not fit.
     fn rows(&mut self, manifest: &Manifest, parts: &RunParts, site: usize) -> Result<(Arc<Shard>, Digest), String>;
     /// A source of noise keys.
@@ -63,8 +65,8 @@ impl<D: Disk + Send> SiteParty<D> {
         let SiteStage::Before(log) = &self.stage else { return Ok(Vec::new()) };
         let proposal = self.enrolment.look(bytes)?;
         let MemberId::Site(site) = proposal.member else { return Ok(Vec::new()) };
-        let granted = granted(log, &proposal.manifest.run())?;
-        match self.seat.consider(&proposal.manifest, &proposal.parts, site, granted) {
+        let account = Account::of(log)?;
+        match self.seat.consider(&proposal.manifest, &proposal.parts, site, &account) {
             Verdict::Sign => Ok(vec![self.enrolment.agree(proposal)]),
             Verdict::Wait => Ok(Vec::new()),
             Verdict::Refuse(why) => Err(PartyError::Refused(why)),
@@ -85,9 +87,13 @@ impl<D: Disk + Send> SiteParty<D> {
         let SiteStage::Before(log) = std::mem::replace(&mut self.stage, SiteStage::Nowhere) else {
             return Ok(Vec::new());
         };
+        let cap = self.seat.cap(&Account::of(&log)?).map_err(|error| PartyError::Refused(error.to_string()))?;
         let (key, source, signatures) = (self.enrolment.key.clone(), self.seat.noise(), signatures.to_vec());
-        let opening = AgentOpening { manifest, signatures, parts, site, shard, data_version, key, source };
-        let agent = Agent::open(opening, log)?;
+        let opening = AgentOpening { manifest, signatures, parts, site, shard, data_version, key, source, cap };
+        let agent = Agent::open(opening, log).map_err(|error| match error {
+            LogError::Lifetime { .. } => PartyError::Refused(error.to_string()),
+            error => PartyError::Log(error),
+        })?;
         let again = agent.again();
         self.stage = SiteStage::In(Box::new(agent));
         Ok(again)
@@ -177,18 +183,4 @@ impl<D: Disk + Send> PartyMachine for SiteParty<D> {
             SiteStage::Before(_) | SiteStage::Nowhere => PartyPhase::Waiting,
         }
     }
-}
-
-/// What all runs that were accepted have together, but for this one; it never looks smaller than it is. A run that was never
-/// charged may have no promise on record: it has spent nothing, and is held against the policy when it is taken up again.
-fn granted<D: Disk>(log: &Log<D>, this: &RunId) -> Result<GrantTotals, PartyError> {
-    let mut granted = GrantTotals::NOTHING;
-    log.scan(&mut |_, entry| match entry {
-        LogEntry::Accepted { run, epsilon, delta, .. } if run != this => granted = granted.and(*epsilon, *delta),
-        LogEntry::Charge { turn, record, .. } if turn.run != *this => {
-            granted = promise_of(record).map_or(granted, |pair| granted.promising(pair));
-        }
-        _ => {}
-    })?;
-    Ok(granted)
 }

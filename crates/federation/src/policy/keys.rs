@@ -7,10 +7,13 @@ const NAMES: ValueKind = ValueKind::Either(&[ValueKind::Word(&["any"]), ValueKin
 
 /// The outermost table of a policy.
 pub const POLICY_KEYS: &[Key] = &[
-    Key::new("schema", ValueKind::Count { least: 1, most: 1 }, "1").about("version of the policy language"),
+    Key::new("schema", ValueKind::Count { least: 1, most: 2 }, "2").about("version of the policy language"),
     Key::new("max_epsilon", ValueKind::Positive, "6.0").about("ε of all runs at this site together"),
-    Key::new("max_delta", ValueKind::Within { least: 0.0, most: 1.0 }, "3.1e-4")
-        .about("δ of all runs at this site together, well under one over its rows"),
+    Key::new("max_delta", ValueKind::Within { least: 0.0, most: 1.0 }, "1e-4")
+        .about("δ of all runs at this site together: four times that of a study or more, and under one over the rows"),
+    Key::new("max_open_runs", ValueKind::Count { least: 1, most: 1_000_000 }, "4")
+        .about("runs that may be open at a time; each reserves its whole grant")
+        .otherwise(Otherwise::Number(4.0)),
     Key::new("allowed_models", NAMES, "[\"linear\", \"logistic\"]").about("kinds of models, or \"any\""),
     Key::new("allowed_columns", NAMES, "\"any\"").about("columns that a study may use, or \"any\""),
     Key::new("minimum_rows", ANY_COUNT, "50")
@@ -25,11 +28,9 @@ pub const POLICY_KEYS: &[Key] = &[
         .about("ε of a single answer at the run's δ")
         .optional(),
     Key::new("adjacency", ValueKind::Word(&["substitute", "add-remove"]), "\"substitute\"")
-        .about("neighbouring relation of all runs: one row replaced, or one added or removed")
-        .otherwise(Otherwise::Word("substitute")),
+        .about("neighbouring relation of the promise for all runs: one row replaced, or one added or removed"),
     Key::new("unit", ValueKind::Word(&["example", "person", "client"]), "\"example\"")
-        .about("unit of protection of all runs: one row, all rows of a person, or all rows of this site")
-        .otherwise(Otherwise::Word("example")),
+        .about("unit of the promise for all runs: one row, all rows of a person, or all rows of this site"),
     Key::new("known", ValueKind::Map(&ValueKind::Text), "{ alice = \"0123 4567 89ab cdef 0123 4567 89ab cdef\" }")
         .about("fingerprints of the nodes and sites that a secure sum may rest on, by name")
         .optional(),

@@ -3,18 +3,29 @@
 /// `site.toml` as `posterity agent policy init` prints it.
 pub const DEFAULT: &str = r#"# What this site allows, whatever a study requests. The agent checks every run against this file before it signs anything.
 # If a run breaks one rule, the agent refuses it, charges nothing and sends nothing.
-schema = 1
+schema = 2
 
-# The total budget of all runs at this site, for its whole life. The ε and δ of all runs are added up. Each run counts with
-# its whole grant, used or not. You can state these two numbers to the people in the rows.
-# These defaults allow three studies with ε = 2 and δ = 1e-4, and refuse a fourth. To allow more studies, multiply both numbers
-# as far as the site can justify. Sums are rounded up, so set max_delta slightly above the exact product.
-# Keep max_delta well below 1 divided by the number of rows: at that δ, publishing one row outright would satisfy the guarantee.
-# The agent refuses a run that brings δ there, whatever max_delta says.
+# The total budget of all runs at this site, for its whole life. You can state these two numbers to the people in the rows.
+# Runs count together as less than the sum of their ε: a closed run counts with what it charged, an open one with its whole
+# grant. These defaults allow seven or more studies with ε = 2 and δ = 1e-5, if their noise is Gaussian and every row takes
+# part in every answer. `posterity ledger show` says what all runs count as, and how many more like the last would fit.
+# Set max_delta to four times the δ of a study or more, and keep it well below 1 divided by the number of rows: at that δ,
+# publishing one row outright would satisfy the guarantee. The agent refuses a run that brings the sum of δ there.
 max_epsilon = 6.0
-max_delta = 3.1e-4
+max_delta = 1e-4
 
-# Allowed kinds of models, as studies name them (linear, logistic, softmax, network, mixture), or "any".
+# The neighbouring relation and the unit of this promise. Costs for other pairs do not add up with it, so that the agent refuses
+# a run with another pair, unless a theorem converts it. Choose before the first run.
+# adjacency: "substitute" replaces one row by another, and the number of rows is public; "add-remove" adds or removes one row.
+# unit: "example" protects one row; "person" protects all rows of a person together, by the schema's person_id; "client"
+# protects all rows of this site together.
+adjacency = "substitute"
+unit = "example"
+
+# Maximum number of runs that are open at a time. Each of them reserves its whole grant.
+max_open_runs = 4
+
+# Allowed kinds of models, as studies name them (linear, logistic, softmax, network, mixture, beta-binomial, dirichlet-multinomial, gamma-poisson, normal), or "any".
 allowed_models = ["linear", "logistic"]
 
 # Columns that a study may use as inputs, outcome or record ids, or to select rows; or "any". A column that the schema of a
@@ -36,14 +47,6 @@ approval = "manual"
 
 # Largest ε of a single answer. It ensures a minimum of noise, whatever the number of answers.
 max_epsilon_per_answer = 3.0
-
-# The neighbouring relation and the unit of all runs at this site. The ε and δ of different pairs do not add up, so the agent
-# refuses a run with another pair. Choose before the first run.
-# adjacency: "substitute" replaces one row by another, and the number of rows is public; "add-remove" adds or removes one row.
-# unit: "example" protects one row; "person" protects all rows of a person together, by the schema's person_id; "client"
-# protects all rows of this site together.
-adjacency = "substitute"
-unit = "example"
 
 # Fingerprints of the parties that a secure sum relies on: its compute nodes and, if the sites add the noise, the other sites.
 # Their owners read them out to you by telephone (`posterity node fingerprint`, `posterity agent fingerprint`). Do not take

@@ -8,7 +8,7 @@ use crate::coordinator::{Coordinator, CoordinatorPhase, Header};
 use crate::failpoint;
 use crate::identity::Peer;
 use crate::manifest::Manifest;
-use crate::message::{MOST_ATTEMPTS, MemberId, RunOutcome};
+use crate::message::{MemberId, RunOutcome};
 use crate::store::StoreError;
 use crate::wire::SMALL_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
@@ -307,8 +307,20 @@ fn tell_failures(coordinator: &Coordinator, before: &Header) {
     for (member, total) in &header.failures.total {
         if before.failures.total.get(member) != Some(total) {
             let (member, round) = (manifest.title(*member), header.round + 1);
-            tracing::warn!(%member, round, total, most = MOST_ATTEMPTS, "an attempt at a secure sum failed");
+            tracing::warn!(%member, round, total, "an attempt at a secure sum failed, which is free for the sites");
         }
+    }
+    for lost in header.failures.lost.iter().skip(before.failures.lost.len()) {
+        let names = |nodes: &BTreeSet<u32>| {
+            nodes.iter().map(|node| manifest.title(MemberId::Node(*node))).collect::<Vec<_>>().join(", ")
+        };
+        let (published, missing, round) = (names(&lost.published), names(&lost.missing), lost.at.round + 1);
+        tracing::error!(
+            round,
+            published,
+            missing,
+            "a round is lost: its sum was published in part; each site has charged it"
+        );
     }
     if let (CoordinatorPhase::Finished(RunOutcome::SumFailed(member)), true) =
         (header.phase, header.phase != before.phase)

@@ -53,7 +53,8 @@ impl Studies {
         let method = choose(&study, Some(&manifest.method))?;
         check_members(study.served.as_ref(), manifest)?;
         let rows: Vec<u64> = manifest.sites.iter().map(|site| site.rows).collect();
-        build(&study, &read_schema(&manifest.schema)?, method, &rows)
+        let names = manifest.sites.iter().map(|site| site.name.to_string()).collect();
+        build(&study, &read_schema(&manifest.schema)?, method, names, &rows)
     }
 }
 

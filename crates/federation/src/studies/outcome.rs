@@ -11,7 +11,7 @@ use crate::manifest::{Manifest, RunParts};
 use crate::message::RunOutcome;
 use inference::results::{Coefficient, Provenance, SCHEMA, SecureSumResult};
 use inference::warning::PublicWarnings;
-use inference::{Gaussian, Intervals, RunError};
+use inference::{Gaussian, Intervals, Quantiles, RunError};
 use privacy::{Grant, Unit};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -129,7 +129,10 @@ impl Studies {
         let refused = refused(ended.warnings).cloned();
         let named = match refused {
             Some(_) => Vec::new(),
-            None => coefficients(&study, &q, &inputs, &manifest.schema),
+            None => {
+                let quantiles = parts.built.protocol.quantiles(state)?;
+                coefficients(&study, &q, quantiles.as_deref(), &inputs, &manifest.schema)
+            }
         };
         let results = results(ended, &study, run, spent, named)?;
         let stored = stored(&study, parts, state, &q, inputs, &manifest.schema)?.unless(refused);
@@ -159,10 +162,16 @@ pub(crate) fn served(parts: &RunParts, state: &[u8]) -> Result<Gaussian, RunErro
     parts.built.problem.family.gaussian(&eta).ok_or_else(improper)
 }
 
-pub(crate) fn coefficients(study: &Study, q: &Gaussian, inputs: &[String], schema: &str) -> Vec<Coefficient> {
+/// The parameters of a posterior by their names; quantiles where it is no Gaussian.
+pub(crate) fn coefficients(
+    study: &Study,
+    q: &Gaussian,
+    quantiles: Option<&[Quantiles]>,
+    inputs: &[String],
+    schema: &str,
+) -> Vec<Coefficient> {
     let names = study.model.names(inputs, read_schema(schema).ok().as_ref());
-    let numbers = q.mean().iter().copied().zip(q.deviations());
-    names.into_iter().zip(numbers).map(|(name, (mean, deviation))| Coefficient { name, mean, deviation }).collect()
+    Coefficient::named(&names, q.mean(), &q.deviations(), quantiles)
 }
 
 /// The posterior, ready to predict from. Intercepts of the sites' own have not left them: an unknown site's is the prior's.
@@ -176,6 +185,7 @@ pub(crate) fn stored(
 ) -> Result<Posterior, RunError> {
     let own = |precision: f64| Intercepts { prior_deviation: precision.sqrt().recip(), sites: Vec::new() };
     let mut numbers = marginals(q);
+    numbers.quantiles = parts.built.protocol.quantiles(state)?;
     numbers.intercepts = parts.method.algorithm.site_intercept().map(own);
     Ok(Posterior {
         intervals: Some(parts.method.intervals()),
@@ -255,10 +265,10 @@ fn privacy(parts: &RunParts) -> Result<FederationPrivacy, StudyRunError> {
     Ok(FederationPrivacy {
         unit: promise.unit.to_string(),
         adjacency: promise.adjacency.to_string(),
-        epsilon: promise.epsilon.get(),
+        epsilon: largest(&mut clients.iter().map(|client| client.epsilon.get())),
         aggregator: words::aggregator(promise.aggregator),
         secure_sum: words::secure_sum(promise.aggregator),
-        promise: format!("{} promises {}.", method.name, words::promise(promise)),
+        promise: format!("{} promises {}.", method.name, words::promised(method, promise)),
         noise_multiplier: largest(&mut clients.iter().map(|client| client.noise_multiplier())),
         clip: largest(&mut clients.iter().map(|client| client.shape.bound().get())),
     })

@@ -36,7 +36,7 @@ pub fn served(study: &Study) -> Result<&Served, StudyRunError> {
 pub fn parts(study: &Study, schema: &str, method: Option<&str>) -> Result<RunParts, StudyRunError> {
     let served = served(study)?;
     let method = choose(study, method)?;
-    let parts = build(study, &read_schema(schema)?, method, &served.rows())?;
+    let parts = build(study, &read_schema(schema)?, method, served.names(), &served.rows())?;
     manifest::agreed(&parts.built).map_err(|error| refuse(error.to_string(), "report this as a bug"))?;
     Ok(parts)
 }

@@ -120,15 +120,21 @@ fn check_prior(study: &Study) -> Result<(), StudyRunError> {
     }
 }
 
-/// The parts of a run for sites with these agreed numbers of rows, or of persons where the method protects these.
-pub(crate) fn build(study: &Study, schema: &Schema, method: &Method, rows: &[u64]) -> Result<RunParts, StudyRunError> {
+/// The parts of a run for sites of these names with these agreed numbers of rows, or of persons where the method protects these.
+pub(crate) fn build(
+    study: &Study,
+    schema: &Schema,
+    method: &Method,
+    names: Vec<String>,
+    rows: &[u64],
+) -> Result<RunParts, StudyRunError> {
     columns::check(study, schema)?;
     check_prior(study)?;
     let seed = study.seeds.first().copied().unwrap_or(1);
     let model = study.model.settings.build(schema.classes(), seed);
     let inputs = schema.layout(study.model.intercept).map_err(|error| StudyRunError::data("the schema", error))?;
     let agreed = PublicNumbers::new(rows.to_vec(), RowCounts::Agreed, inputs.clone()).with_schema(schema);
-    let public = PublicNumbers { persons: Some(rows.to_vec()), ..agreed };
+    let public = PublicNumbers { persons: Some(rows.to_vec()), ..agreed }.with_names(Some(names));
     let settled = study.settled(&public)?;
     let method = settled.methods.iter().find(|other| other.name == method.name).unwrap_or(method);
     let built = inference::build(method, rows, model, &inputs, &columns::prior(study, schema)?, seed)?;

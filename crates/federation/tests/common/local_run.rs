@@ -2,7 +2,7 @@
 
 use super::scripted_server::{ScriptedServer, TestOwner, TestServer};
 use federation::log::SimulatedDisk;
-use federation::message::{MemberId, Request};
+use federation::message::{Instruction, MemberId, Request};
 use federation::party::{PartyMachine, PartyPhase, SiteParty};
 use federation::wire::{self, UnverifiedContent};
 use std::collections::VecDeque;
@@ -13,8 +13,12 @@ pub(crate) struct LocalRun {
     /// The sites' disks.
     pub(crate) disks: Vec<SimulatedDisk>,
     pub(crate) sites: Vec<SiteParty<SimulatedDisk>>,
+    /// The nodes' disks.
+    pub(crate) node_disks: Vec<SimulatedDisk>,
     nodes: Vec<Box<dyn PartyMachine>>,
     queues: Vec<VecDeque<Vec<u8>>>,
+    /// The time that the server was told, in milliseconds.
+    now: u64,
 }
 
 impl LocalRun {
@@ -24,9 +28,44 @@ impl LocalRun {
         let keys = front.script.keys.clone();
         let disks: Vec<SimulatedDisk> = keys.sites.iter().map(|_| SimulatedDisk::new()).collect();
         let sites = disks.iter().enumerate().map(|(m, disk)| front.script.site(m, disk, owner(m))).collect();
-        let node = |k| Box::new(front.script.node(k, &SimulatedDisk::new())) as Box<dyn PartyMachine>;
-        let nodes = (0..keys.nodes.len()).map(node).collect();
-        Self { front, disks, sites, nodes, queues: vec![VecDeque::new(); keys.sites.len() + keys.nodes.len()] }
+        let node_disks: Vec<SimulatedDisk> = keys.nodes.iter().map(|_| SimulatedDisk::new()).collect();
+        let node = |(k, disk)| Box::new(front.script.node(k, disk)) as Box<dyn PartyMachine>;
+        let nodes = node_disks.iter().enumerate().map(node).collect();
+        let queues = vec![VecDeque::new(); keys.sites.len() + keys.nodes.len()];
+        Self { front, disks, sites, node_disks, nodes, queues, now: 0 }
+    }
+
+    /// So much time passes that any wait before another attempt is over.
+    pub(crate) fn wait(&mut self) {
+        self.front.engine.tick(self.now);
+        self.now += 61_000;
+        self.front.engine.tick(self.now);
+    }
+
+    /// A node's process ends, and another takes up what is on its disk.
+    pub(crate) fn restart_node(&mut self, node: usize) {
+        self.nodes[node] = Box::new(self.front.script.node(node, &self.node_disks[node]));
+        let place = self.sites.len() + node;
+        self.queues[place].clear();
+    }
+
+    /// A site's process ends, and another takes up what is on its disk.
+    pub(crate) fn restart_site(&mut self, site: usize, owner: TestOwner) {
+        self.sites[site] = self.front.script.site(site, &self.disks[site], owner);
+        self.queues[site].clear();
+    }
+
+    /// What each site has charged in this run.
+    pub(crate) fn charges(&self) -> Vec<usize> {
+        self.disks.iter().map(|disk| self.front.script.charges(disk)).collect()
+    }
+
+    /// Every member says one thing, in turn.
+    pub(crate) fn turn(&mut self) {
+        for member in self.members() {
+            let (bytes, _) = self.next(member);
+            self.deliver(member, &bytes);
+        }
     }
 
     /// The sites, then the nodes.
@@ -57,6 +96,15 @@ impl LocalRun {
         let reply = self.front.reply(self.front.caller(member).0, bytes);
         let (party, queue) = self.party(member);
         queue.extend(party.hear_bytes(&reply, &wire::content_digest(bytes).unwrap()).unwrap());
+    }
+
+    /// A member hears this from the server, as if it had polled.
+    pub(crate) fn tell(&mut self, member: MemberId, instructions: Vec<Instruction>) {
+        let (party, _) = self.party(member);
+        let to = wire::content_digest(&party.attend(0)).unwrap();
+        let reply = self.front.script.reply(&self.front.script.keys.server, to, None, instructions);
+        let (party, queue) = self.party(member);
+        queue.extend(party.hear_bytes(&reply, &to).unwrap());
     }
 
     /// Whether everybody knows that the run is over.

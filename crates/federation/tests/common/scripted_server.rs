@@ -1,17 +1,19 @@
 //! A server that a test plays by hand, against real parties; and a real server, for clients that a test plays.
 
-use super::study::{TestBuilder, TestKeys, shard};
+use super::study::{PAIR, TestBuilder, TestKeys, shard};
 use federation::identity::{IdentityKey, PartyName, PartyRole, Signature};
-use federation::log::{Disk, FILE, Log, LogEntry, Position, SimulatedDisk};
+use federation::log::{Account, Disk, FILE, Log, LogEntry, Position, SimulatedDisk};
 use federation::manifest::{self, Manifest, Pace, RunBuilder, RunParts};
 use federation::message::{Attempt, DeclineReason, Instruction, MemberId, Request, Update};
 use federation::party::{NodeOwner, NodeParty, PartyError, PartyMachine, SiteOwner, SiteParty, Verdict};
-use federation::policy::GrantTotals;
 use federation::server::{Call, CallOutcome, CallerIdentity, RunEngine};
 use federation::store::{MemoryStore, ServerStore};
 use federation::wire::{self, Sender, ServerReply, UnverifiedContent};
 use inference::Shard;
+use inference::algorithm::Answers;
+use privacy::GridVector;
 use privacy::noise::{Digest, OsKeyed};
+use privacy::{LifetimeCap, PrivacyError, PromisePair};
 use prost::Message as _;
 use std::sync::Arc;
 
@@ -28,11 +30,17 @@ pub(crate) struct TestOwner {
     pub(crate) shard: Arc<Shard>,
     pub(crate) verdict: fn(&Manifest) -> Verdict,
     pub(crate) noise: fn() -> OsKeyed,
+    /// The relation and the unit of what was proposed last.
+    pub(crate) pair: PromisePair,
 }
 
 impl SiteOwner for TestOwner {
-    fn consider(&mut self, manifest: &Manifest, _: &RunParts, _: usize, _: GrantTotals) -> Verdict {
+    fn consider(&mut self, manifest: &Manifest, parts: &RunParts, site: usize, _: &Account) -> Verdict {
+        self.pair = parts.pair(site).unwrap();
         (self.verdict)(manifest)
+    }
+    fn cap(&self, _: &Account) -> Result<LifetimeCap, PrivacyError> {
+        Ok(super::study::cap(self.pair))
     }
     fn rows(&mut self, _: &Manifest, _: &RunParts, _: usize) -> Result<(Arc<Shard>, Digest), String> {
         Ok((self.shard.clone(), [1; 32]))
@@ -58,7 +66,7 @@ pub(crate) fn fresh() -> OsKeyed {
 
 /// An owner of the rows of a site.
 pub(crate) fn owner(site: usize) -> TestOwner {
-    TestOwner { shard: Arc::new(shard(site)), verdict: |_| Verdict::Sign, noise: fresh }
+    TestOwner { shard: Arc::new(shard(site)), verdict: |_| Verdict::Sign, noise: fresh, pair: PAIR }
 }
 
 impl ScriptedServer {
@@ -117,6 +125,18 @@ impl ScriptedServer {
     pub(crate) fn question(&self) -> Vec<u8> {
         let protocol = &self.parts.built.protocol;
         protocol.ask(&protocol.start().unwrap()).unwrap()
+    }
+
+    /// Another question of a run of sums, that of a state in which something was folded.
+    pub(crate) fn other_question(&self) -> Vec<u8> {
+        let (built, first) = (&self.parts.built, self.question());
+        let (state, shape) = (built.protocol.start().unwrap(), built.terms[0].shape);
+        let total = GridVector::new(shape.grid(), vec![1 << 20; shape.dimension()]);
+        let from = (0..self.keys.sites.len()).collect();
+        let folded = built.protocol.fold(&state, &Answers::Sum { total, from }).unwrap();
+        let other = built.protocol.ask(&folded.state).unwrap();
+        assert_ne!(first, other);
+        other
     }
 
     /// The bytes of a reply, signed by a key.

@@ -2,12 +2,14 @@
 #![allow(dead_code, reason = "every test uses a part of it")]
 
 use federation::coordinator::{
-    AcceptedAnswer, AnswerReceipt, Change, CoordinatorPhase, Failures, Fold, FoldInput, Header, SavedRun, SiteProgress,
+    AcceptedAnswer, AnswerReceipt, Change, CoordinatorPhase, Failures, Fold, FoldInput, Header, LostRound, SavedRun,
+    SiteProgress, Strike, StrikeReason,
 };
 use federation::identity::{PartyName, PartyRole, PublicKey, Signature};
 use federation::log::Position;
 use federation::message::{Attempt, MemberId, SealedMessage, Update};
 use federation::store::{InviteRow, PartyRow, RunRow};
+use privacy::secure_sum::Renunciation;
 use privacy::{Grid, GridVector};
 
 pub(crate) const SITES: usize = 3;
@@ -67,11 +69,17 @@ pub(crate) fn header(random: &mut StoreRandom) -> Header {
         session: random.below(5),
         closing: random.chance(50),
         letters: random.below(100),
-        failures: Failures {
-            round: vec![(random.below(3), MemberId::Node(1)); 2],
-            total: [(MemberId::Site(0), random.below(9)), (MemberId::Node(1), 2)].into(),
-        },
+        failures: failures(random),
     }
+}
+
+fn failures(random: &mut StoreRandom) -> Failures {
+    let at = Attempt { round: random.below(9), attempt: random.below(3) };
+    let reason = StrikeReason::Renounced(Renunciation::Disagreement { with: 0 });
+    let strike = Strike { at, member: MemberId::Node(1), reason };
+    let lost = LostRound { at, published: [0].into(), missing: [1].into() };
+    let total = [(MemberId::Site(0), random.below(9)), (MemberId::Node(1), 2)].into();
+    Failures { strikes: vec![strike; 2], total, lost: vec![lost], over: random.chance(50) }
 }
 
 pub(crate) fn saved(random: &mut StoreRandom) -> SavedRun {

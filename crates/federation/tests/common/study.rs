@@ -7,10 +7,11 @@ use inference::method::AlgorithmSettings;
 use inference::settings::{
     Aggregator, Batching, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Noise,
     NoiseReading, Optimiser, Promise, Rates, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSumSettings,
+    SitePromise, SitePromises,
 };
 use inference::solve::{Descend, LocalSolve, Perturb};
-use inference::{InputLayout, Logistic, Method, PersonKey, RecordId, Row, RowKeys, Rows, Shard, build};
-use privacy::{Adjacency, Delta, Epsilon, Filter, Grant, NormBound, Order, Unit};
+use inference::{Built, InputLayout, Logistic, Method, PersonKey, RecordId, Row, RowKeys, Rows, Shard, build};
+use privacy::{Adjacency, Delta, Epsilon, Filter, Grant, LifetimeCap, NormBound, Order, PromisePair, Unit};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -20,10 +21,19 @@ pub(crate) const SEED: u64 = 7;
 /// ε that is granted: the planned answers and about as many that a crash burns.
 pub(crate) const GRANTED: f64 = 5.0;
 
+/// The relation and the unit of most of these studies.
+pub(crate) const PAIR: PromisePair = PromisePair { adjacency: Adjacency::Substitute, unit: Unit::Example };
+
+/// What the sites of these studies promise for all their runs: enough for several.
+pub(crate) fn cap(pair: PromisePair) -> LifetimeCap {
+    LifetimeCap { epsilon: Epsilon::new(100.0).unwrap(), delta: Delta::new(1e-3).unwrap(), pair }
+}
+
 /// Rows of every site.
 pub(crate) const ROWS: usize = 6;
 
-/// The method of a name: a schedule, `sum` for a secure sum over two nodes, or `curator` for one who sees every sum.
+/// The method of a name: a schedule, `sum` or `changes` for a secure sum over two nodes, of levels or of changes, or `curator` for one who sees
+/// every sum.
 pub(crate) fn method(name: &str, rounds: u64, dropouts: u64) -> Method {
     let schedule = match name {
         "sequential" => Schedule::Sequential,
@@ -31,7 +41,7 @@ pub(crate) fn method(name: &str, rounds: u64, dropouts: u64) -> Method {
         _ => Schedule::Synchronous,
     };
     let aggregator = match name {
-        "sum" => {
+        "sum" | "changes" => {
             Aggregator::SecureSum(SecureSumSettings { nodes: 2, noise: SecureNoise::Nodes, colluders: 0, dropouts })
         }
         "curator" => Aggregator::Curator,
@@ -52,7 +62,13 @@ pub(crate) fn method(name: &str, rounds: u64, dropouts: u64) -> Method {
         }
         _ => pvi(Perturb { local: Local::whole_step() }, rounds),
     };
-    Method { name: name.into(), algorithm, schedule, promise: Some(promise(aggregator)) }
+    Method {
+        name: name.into(),
+        algorithm,
+        schedule,
+        promise: Some(promise(aggregator)),
+        sites: SitePromises::default(),
+    }
 }
 
 /// DP optimisation of a network, whose gates let through half as many numbers as an answer has.
@@ -69,6 +85,7 @@ pub(crate) fn aligned(rounds: u64) -> Method {
         algorithm,
         schedule: Schedule::Synchronous,
         promise: Some(promise(Aggregator::None)),
+        sites: SitePromises::default(),
     }
 }
 
@@ -98,8 +115,8 @@ fn promise(aggregator: Aggregator) -> Promise {
     }
 }
 
-/// Builds the methods above, each once: `name/rounds/dropouts`, `/add-remove` where rows may come and go, and `/person` where
-/// all rows of a person are protected.
+/// Builds the methods above, each once: `name/rounds/dropouts`, `/add-remove` where rows may come and go, `/person` where
+/// all rows of a person are protected, and `/own` where the first sites have numbers of their own.
 #[derive(Default)]
 pub(crate) struct TestBuilder(Mutex<BTreeMap<StudyKey, Arc<RunParts>>>);
 
@@ -124,6 +141,7 @@ impl RunBuilder for TestBuilder {
             match word {
                 "add-remove" => promise.adjacency = Adjacency::AddRemove,
                 "person" => promise.unit = Unit::Person,
+                "own" => method.sites = own_numbers(promise, manifest)?,
                 _ => return Err("no such study".into()),
             }
         }
@@ -135,16 +153,35 @@ impl RunBuilder for TestBuilder {
             &1.0.into(),
             SEED,
         );
-        let mut built = built.map_err(|error| error.to_string())?;
-        // A grant that is quick to cost: worlds open and replay hundreds of thousands of ledgers.
-        let (epsilon, delta) = (Epsilon::new(GRANTED).unwrap(), Delta::new(1e-5).unwrap());
-        built.grants.iter_mut().for_each(|grant| {
-            *grant = Grant::Limited { epsilon, delta, filter: Filter::Renyi { order: Order::new(6.0).unwrap() } }
-        });
+        let built = built.map_err(|error| error.to_string())?;
+        // Where sites have numbers of their own, each has the grant of its plan.
+        let built = if method.sites.is_empty() { quickly_granted(built) } else { built };
         let parts = Arc::new(RunParts { method, built });
         known.insert(entry, parts.clone());
         Ok(parts)
     }
+}
+
+/// A grant that is quick to cost: worlds open and replay hundreds of thousands of ledgers.
+fn quickly_granted(mut built: Built) -> Built {
+    let (epsilon, delta) = (Epsilon::new(GRANTED).unwrap(), Delta::new(1e-5).unwrap());
+    built.grants.iter_mut().for_each(|grant| {
+        *grant = Grant::Limited { epsilon, delta, filter: Filter::Renyi { order: Order::new(6.0).unwrap() } }
+    });
+    built
+}
+
+/// ε = .5 at the first site, and ε = 4 with half of the clip at the second; where sites share one noise, clips alone.
+fn own_numbers(promise: &Promise, manifest: &Manifest) -> Result<SitePromises, String> {
+    let names: Vec<String> = manifest.sites.iter().map(|site| site.name.to_string()).collect();
+    let alone = promise.aggregator == Aggregator::None;
+    let own = |epsilon: f64, clip: f64| SitePromise {
+        epsilon: Epsilon::new(epsilon).ok().filter(|_| alone),
+        delta: None,
+        clip: NormBound::new(clip).ok(),
+    };
+    let own: SitePromises = names.iter().cloned().zip([own(0.5, 1.0), own(4.0, 0.5)]).collect();
+    own.placed(&names).map_err(|conflict| conflict.what)
 }
 
 /// The rows of a site, two of each person.

@@ -7,12 +7,13 @@
 mod checks;
 mod mutant;
 mod owners;
+mod sums;
 
 pub(crate) use mutant::Mutant;
 
 use super::message_kind::MessageKind;
 use super::random::SeededRandom;
-use super::study::{TestKeys, shard};
+use super::study::{PAIR, TestKeys, shard};
 use federation::identity::{PartyName, PartyRole};
 use federation::log::{FailureEffect, Log, SimulatedDisk};
 use federation::manifest::{Manifest, RunBuilder, RunParts};
@@ -39,6 +40,12 @@ pub(crate) struct FaultRates {
     pub(crate) commit_fails: u64,
     pub(crate) cut: u64,
     pub(crate) stale_server: u64,
+    /// A node says of the present attempt that it will not publish, though it could.
+    pub(crate) node_renounces: u64,
+    /// A node never sends its part of the present attempt, and says so after others may have published theirs.
+    pub(crate) node_withholds: u64,
+    /// The server asks a site another question in the present round.
+    pub(crate) other_question: u64,
 }
 
 /// A message on its way.
@@ -65,6 +72,10 @@ pub(crate) struct Actor {
     before: Option<(SimulatedDisk, Vec<u8>, Digest)>,
     /// How often it was started.
     starts: u64,
+    /// The question of each round in whose sum a site took part.
+    questions: BTreeMap<u64, Digest>,
+    /// The attempt whose part a node keeps to itself.
+    withheld: Option<Attempt>,
     /// What was sent: answers, and letters by attempt, receiver and kind; and the longest ledger that was seen.
     released: BTreeMap<Attempt, Digest>,
     letters: BTreeMap<(Attempt, MemberId, MessageKind), Digest>,
@@ -134,6 +145,8 @@ impl FaultWorld {
             cut: false,
             before: None,
             starts: 0,
+            questions: BTreeMap::new(),
+            withheld: None,
             released: BTreeMap::new(),
             letters: BTreeMap::new(),
             charges: 0,
@@ -247,6 +260,15 @@ impl FaultWorld {
             let failing = if self.random.once_in(2) { CommitFailure::Before } else { CommitFailure::After };
             self.store.fail_next(failing);
         }
+        if self.random.once_in(trouble.node_renounces) {
+            self.renounce();
+        }
+        if self.random.once_in(trouble.node_withholds) {
+            self.withhold();
+        }
+        if self.random.once_in(trouble.other_question) {
+            self.ask_something_else();
+        }
         if self.random.once_in(trouble.stale_server) {
             // Another server has the run now; this one finds out at its next commit.
             if let (Some(_), Some(other)) = (&self.server, self.opened()) {
@@ -319,7 +341,7 @@ impl FaultWorld {
                     Err(error) => panic!("a site cannot open its ledger: {error}"),
                 };
                 self.check_ledger(party, &log);
-                let seat = RowsOwner { shard: Arc::new(shard(site)), seed: 11 };
+                let seat = RowsOwner { shard: Arc::new(shard(site)), seed: 11, pair: PAIR };
                 Some(Box::new(SiteParty::new(name, key, self.builder.clone(), Box::new(seat), log)))
             }
             MemberId::Node(node) => {
@@ -370,6 +392,11 @@ impl FaultWorld {
             self.actors[party].awaiting = None;
             return;
         };
+        if self.is_withheld(party, &bytes) {
+            // It says so again, and asks now and then whether the server has gone on.
+            (self.actors[party].awaiting, self.actors[party].silent) = (None, self.random.once_in(2));
+            return;
+        }
         self.actors[party].awaiting = wire::content_digest(&bytes).ok();
         self.actors[party].heard = self.events;
         self.check_sent(party, &bytes);

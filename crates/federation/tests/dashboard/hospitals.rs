@@ -133,8 +133,9 @@ fn advance(view: &mut RunView) {
     let before = view.curve.last().map_or(vec![0.0; GOALS.len()], |point| point.coefficients.clone());
     let change = means.iter().zip(&before).map(|(now, then)| (now - then).powi(2)).sum::<f64>().sqrt();
     let names = ["intercept"].into_iter().chain(INPUTS).enumerate();
-    view.posterior =
-        names.map(|(i, name)| CoefficientView { name: name.into(), mean: means[i], deviation: deviation(i) }).collect();
+    view.posterior = names
+        .map(|(i, name)| CoefficientView { name: name.into(), mean: means[i], deviation: deviation(i), ends: None })
+        .collect();
     view.curve.push(RoundPoint {
         round: view.round,
         change,

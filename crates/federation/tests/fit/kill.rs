@@ -190,7 +190,7 @@ fn a_fit_that_is_killed_in_any_window_loses_nothing_and_repeats_no_noise() {
 /// Persons with several rows are protected: the order of the steps is the same, and so is what a kill leaves.
 #[test]
 fn a_fit_by_persons_that_is_killed_loses_nothing_and_repeats_no_noise() {
-    let found: Vec<Window> = [("appended", 3), ("synced", 5), ("append", 21), ("published", 5)]
+    let found: Vec<Window> = [("appended", 4), ("synced", 6), ("append", 22), ("published", 5)]
         .into_iter()
         .flat_map(|place| campaign_of(&persons::owner_of_visits("kill-persons"), &[place]))
         .collect();
@@ -235,7 +235,7 @@ column = [
 fn a_first_look_that_was_lost_is_made_again_under_its_charge() {
     let owner = Owner::new("kill-look", LOOK);
     std::fs::write(owner.folder.join("rows.toml"), LOOK_SCHEMA).unwrap();
-    assert_eq!(campaign_of(&owner, &[("synced", 5)]), [Window::BetweenChargeAndOutbox]);
+    assert_eq!(campaign_of(&owner, &[("synced", 6)]), [Window::BetweenChargeAndOutbox]);
     let lifetime = FitResults::open(&owner.folder.join("out")).unwrap().unwrap().lifetime;
     assert_eq!((lifetime.earlier_fits, lifetime.epsilon), (0, 1.0));
     let [run] = &ledger(&owner.home()).runs[..] else { panic!("expected one run") };

@@ -1,22 +1,22 @@
 //! What a process of the federation does: a server, a site or a node over TLS, disks and stores, until it is killed or done.
 
 use crate::common::message_kind::{content, kind};
-use crate::common::study::shard;
+use crate::common::study::{PAIR, cap, shard};
 use crate::run_folder::{ProcessParts, RunFolder, now};
 use federation::dashboard::Metrics;
 use federation::drive::{DriverHooks, drive};
 use federation::identity::{IdentityKey, PARTY_LIFE, PartyName, PartyRole, certificates, client_config, server_config};
-use federation::log::{FolderDisk, Log};
+use federation::log::{Account, FolderDisk, Log};
 use federation::manifest::{Manifest, RunParts};
 use federation::message::{Attempt, Instruction, RefusalCode, Request};
 use federation::party::{NodeOwner, NodeParty, PartyError, PartyMachine, PartyPhase, SiteOwner, SiteParty, Verdict};
-use federation::policy::GrantTotals;
 use federation::server::{Gateway, RunEngine, RunService};
 use federation::store::{self, ServerStore, StoreError};
 use federation::transport::{self, Connection, ConnectionError, ConnectionLimits, TlsSource};
 use federation::wire::{UnverifiedContent, proto};
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
+use privacy::{LifetimeCap, PrivacyError};
 use rustls::pki_types::CertificateDer;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -150,8 +150,11 @@ struct WillingOwner {
 }
 
 impl SiteOwner for WillingOwner {
-    fn consider(&mut self, _: &Manifest, _: &RunParts, _: usize, _: GrantTotals) -> Verdict {
+    fn consider(&mut self, _: &Manifest, _: &RunParts, _: usize, _: &Account) -> Verdict {
         Verdict::Sign
+    }
+    fn cap(&self, _: &Account) -> Result<LifetimeCap, PrivacyError> {
+        Ok(cap(PAIR))
     }
     fn rows(&mut self, _: &Manifest, _: &RunParts, _: usize) -> Result<(Arc<Shard>, Digest), String> {
         Ok((Arc::new(shard(self.site)), [1; 32]))

@@ -2,7 +2,7 @@
 
 use crate::run_folder::{ProcessParts, RunFolder};
 use federation::agent::MOST_CHARGES;
-use federation::coordinator::{CoordinatorPhase, FoldInput, SavedRun};
+use federation::coordinator::{CoordinatorPhase, FoldInput, MOST_LOST_ROUNDS, MOST_STRIKES, SavedRun};
 use federation::log::{Account, FolderView, Log, LogEntry};
 use federation::message::{Attempt, RunOutcome};
 use federation::store::{History, ServerStore};
@@ -52,15 +52,16 @@ pub(crate) fn hold(stage: &RunFolder, store: &dyn ServerStore, fallen: u64) {
     the_state_is_what_the_answers_make_of_it(&play, &saved, &history);
 }
 
-/// All rounds were made; or three attempts at one sum were lost with as many sites and nodes, and one of those is named.
+/// All rounds were made; or ten attempts at sums or three rounds were lost with as many sites and nodes, and one of those is named.
 fn the_run_is_over(saved: &SavedRun, fallen: u64) {
     let header = &saved.header;
-    let failed: BTreeSet<u64> = header.failures.round.iter().map(|(attempt, _)| *attempt).collect();
     match header.phase {
         CoordinatorPhase::Finished(RunOutcome::Complete) => {}
         CoordinatorPhase::Finished(RunOutcome::SumFailed(member)) => {
-            assert!(header.failures.round.iter().any(|(_, other)| *other == member), "somebody else is named");
-            assert!(fallen >= failed.len() as u64, "{failed:?} failed, and {fallen} were killed");
+            let own = header.failures.strikes.iter().filter(|strike| strike.member == member).count();
+            let lost = header.failures.lost.len();
+            assert!(own >= MOST_STRIKES || lost >= MOST_LOST_ROUNDS, "{member:?} is named for {own} and {lost}");
+            assert!(fallen >= own.max(lost) as u64, "{own} failed, {lost} were lost, and {fallen} were killed");
         }
         other => panic!("the run does not finish: {other:?}"),
     }
@@ -98,6 +99,8 @@ fn ledger(stage: &RunFolder, play: &ProcessParts, site: usize) -> LedgerSummary 
             LogEntry::Free { .. }
             | LogEntry::Lapsed { .. }
             | LogEntry::Accepted { .. }
+            | LogEntry::AcceptedGrant { .. }
+            | LogEntry::Policy { .. }
             | LogEntry::Closed { .. }
             | LogEntry::Owner { .. } => {}
         }

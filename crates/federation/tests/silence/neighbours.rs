@@ -5,12 +5,12 @@
 
 use super::LogCapture;
 use crate::common::local_run::LocalRun;
-use crate::common::scripted_server::{ScriptedServer, TestOwner, ask, fresh, owner};
+use crate::common::scripted_server::{ScriptedServer, TestOwner, ask, owner};
 use crate::common::study::ROWS;
 use federation::identity::Signature;
 use federation::log::{FailureEffect, SimulatedDisk};
 use federation::message::{Attempt, Instruction, MemberId, Request, SealedMessage, Update};
-use federation::party::{PartyError, PartyMachine, SiteParty, Verdict};
+use federation::party::{PartyError, PartyMachine, SiteParty};
 use federation::wire::UnverifiedContent;
 use inference::Method;
 use inference::settings::Schedule;
@@ -133,7 +133,7 @@ impl SiteTranscript {
 }
 
 fn site(script: &ScriptedServer, disk: &SimulatedDisk, shard: &Arc<Shard>) -> SiteParty<SimulatedDisk> {
-    let owner = TestOwner { shard: shard.clone(), verdict: |_| Verdict::Sign, noise: fresh };
+    let owner = TestOwner { shard: shard.clone(), ..owner(0) };
     let mut party = script.site(0, disk, owner);
     script.tell(&mut party, script.beginning()).unwrap();
     party
@@ -183,7 +183,7 @@ fn by_hand(script: &ScriptedServer, shard: &Arc<Shard>) -> Vec<String> {
 /// A site in a whole run with a real server: everything that it says until the end.
 fn in_a_run(script: ScriptedServer, shard: &Arc<Shard>) -> Vec<String> {
     let own = |site: usize| match site {
-        0 => TestOwner { shard: shard.clone(), verdict: |_| Verdict::Sign, noise: fresh },
+        0 => TestOwner { shard: shard.clone(), ..owner(0) },
         _ => owner(site),
     };
     let (mut local_run, mut lines) = (LocalRun::new(script, own), Vec::new());

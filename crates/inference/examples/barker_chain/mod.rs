@@ -2,7 +2,7 @@
 
 use inference::Method;
 use inference::algorithm::chain::{BarkerSampler, ChainSettings, Start, TestNoise};
-use inference::settings::{Aggregator, Batching, Claim, Covariance, DeltaRule, Noise, Promise, Schedule};
+use inference::settings::{Aggregator, Batching, Claim, Covariance, DeltaRule, Noise, Promise, Schedule, SitePromises};
 use privacy::{Adjacency, Delta, Epsilon, Unit};
 use std::error::Error;
 use std::sync::Arc;
@@ -48,5 +48,6 @@ pub(crate) fn method(
         algorithm: Arc::new(settings),
         schedule: Schedule::Synchronous,
         promise: Some(promise),
+        sites: SitePromises::default(),
     })
 }

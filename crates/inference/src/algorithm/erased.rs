@@ -4,6 +4,7 @@
 //! [`Released`] value when it is decoded, because it was made from released values by the server.
 
 use super::{Algorithm, Answers, Natural};
+use crate::Quantiles;
 use crate::warning::Warning;
 use crate::{ClientView, RunError, Stage, Total};
 use privacy::{Gate, GridVector, Outgoing, Released};
@@ -48,6 +49,8 @@ pub trait Protocol: Send + Sync {
     fn posterior(&self, state: &[u8]) -> Result<Vec<f64>, RunError>;
     /// The variance of the outcome around its mean, where the method learns it.
     fn outcome_variance(&self, state: &[u8]) -> Result<Option<f64>, RunError>;
+    /// Quantiles of every parameter, where the served posterior is known to many digits and is no Gaussian.
+    fn quantiles(&self, state: &[u8]) -> Result<Option<Vec<Quantiles>>, RunError>;
     /// What is to be warned of in what is served, from released values alone.
     fn warning(&self, state: &[u8]) -> Result<Option<Warning>, RunError>;
     /// How many draws there are so far, and the last of them, where the method draws.
@@ -137,6 +140,10 @@ impl<A: Algorithm> Protocol for A {
 
     fn outcome_variance(&self, state: &[u8]) -> Result<Option<f64>, RunError> {
         Ok(Algorithm::outcome_variance(self, &decode(state, "a state")?))
+    }
+
+    fn quantiles(&self, state: &[u8]) -> Result<Option<Vec<Quantiles>>, RunError> {
+        Ok(Algorithm::quantiles(self, &decode(state, "a state")?))
     }
 
     fn warning(&self, state: &[u8]) -> Result<Option<Warning>, RunError> {

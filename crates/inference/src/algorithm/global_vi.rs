@@ -317,7 +317,7 @@ impl Algorithm for GlobalVi {
         kl_gradient(state.point(), &self.problem.prior.0, &mut slope);
         slope.iter_mut().zip(&likelihood).for_each(|(s, l)| *s = share * *s + l);
         state.step(&slope, &self.local);
-        Ok(Step { state, applied: Vec::new() })
+        Ok(Step { state, applied: answers.noted() })
     }
 
     fn fits(&self, _: &Descent, client: usize, answer: &GridVector) -> bool {

@@ -23,6 +23,7 @@
 //! | [`Pvi`] | `pvi` | natural parameters of q | Ashman et al. 2022, Heikkilä et al. 2022 |
 //! | [`NoiseAware`] | `noise-aware` | q and public scales | `docs/maths/noise-aware.md` |
 //! | [`Statistics`] | `statistics` | sums over rows | Heikkilä et al. 2017, Bernstein and Sheldon 2019 |
+//! | [`Conjugate`] | `conjugate` | one sum over rows | Heikkilä 2023, Bernstein and Sheldon 2018 |
 //! | [`chain::Chain`] | `chain` | a proposal, or a point for a slope | Heikkilä et al. 2019 and others |
 //! | [`Committee`] | `committee` | nothing | Tresp 2000 |
 //! | [`GlobalVi`] | `global-vi` | mean and deviations of q | Jälkö et al. 2017 |
@@ -39,6 +40,7 @@
 
 pub mod chain;
 pub(crate) mod committee;
+pub(crate) mod conjugate;
 mod erased;
 pub(crate) mod global_vi;
 pub(crate) mod global_vi_at_clients;
@@ -55,6 +57,7 @@ pub mod statistics;
 mod wander;
 
 pub use committee::{Committee, CommitteePrior, CommitteeSettings};
+pub use conjugate::{Conjugate, ConjugateSettings, ConjugateState};
 pub use erased::{Folded, Protocol};
 pub(crate) use erased::{decode, encode};
 pub use global_vi::{GlobalVi, GlobalViSettings};
@@ -72,6 +75,7 @@ pub use source::{ReleaseSource, SourceTerms};
 pub use statistics::{Statistics, StatisticsReading, StatisticsSettings, StatisticsState};
 pub use wander::StepNoise;
 
+use crate::Quantiles;
 use crate::solve::{Kept, Solved};
 use crate::warning::Warning;
 use crate::{ClientView, RunError, Stage, Terms, Total};
@@ -166,6 +170,12 @@ pub trait Algorithm: Send + Sync {
         None
     }
 
+    /// Quantiles of every parameter, where the served posterior is known to many digits and is no Gaussian; what
+    /// [`Algorithm::posterior`] has are its moments then.
+    fn quantiles(&self, _state: &Self::State) -> Option<Vec<Quantiles>> {
+        None
+    }
+
     /// What is to be warned of in what is served, from released values alone.
     fn warning(&self, _state: &Self::State) -> Option<Warning> {
         None
@@ -207,12 +217,24 @@ pub enum Answers {
     },
 }
 
+impl Answers {
+    /// What was applied of each answer, where sites need not know: a receipt that it was kept, and nothing else. A sum has no
+    /// receipts.
+    pub fn noted(&self) -> Vec<Total> {
+        match self {
+            Self::Each(each) => each.iter().map(|(_, answer)| Total::zeros(0, answer.grid())).collect(),
+            Self::Sum { .. } => Vec::new(),
+        }
+    }
+}
+
 /// A new state, and what of each answer is in it.
 #[derive(Debug)]
 pub struct Step<S> {
     /// The state.
     pub state: S,
-    /// What was applied, in the order of the answers.
+    /// What was applied, in the order of the answers. Where each answer is folded by itself there is one for each: a site
+    /// without a receipt sends its answer again.
     pub applied: Vec<Total>,
 }
 

@@ -421,3 +421,35 @@ fn scale_cavity(mut task: Task, by: f64) -> Task {
     task.cavity.iter_mut().for_each(|c| *c *= by);
     task
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use privacy::GridVector;
+
+    /// Natural parameters (Λμ, −½Λ) of two coordinates, of which the change makes the second one's precision negative.
+    #[test]
+    fn a_change_leads_to_the_factor_that_the_rule_names() {
+        let grid = privacy::Grid::new(20).unwrap();
+        let held = |values: [f64; 4]| {
+            let units = values.map(|value| (value * grid.in_units(1.0)) as i64).to_vec();
+            let factor = Total::zeros(4, grid).damped(&GridVector::new(grid, units), Damping::NONE);
+            Remembered { factor, ..Remembered::default() }
+        };
+        let (before, released) = ([1.0, 2.0, -0.5, -0.25], [0.5, -2.0, -1.0, 3.5]);
+        let family = Family::MeanField { dimension: 2 };
+        let kept = Damping::new(0.5).unwrap();
+        for (rule, first, half) in [
+            (FactorRule::Free, 1.0, 1.5),
+            (FactorRule::Project, 1.0, 0.0),
+            (FactorRule::Reset, 0.0, 0.0),
+            (FactorRule::Absolute, 1.0, -1.5),
+        ] {
+            let mut change = released.to_vec();
+            hold(&mut change, &held(before), &Holding { rule, kept, family });
+            let after: Vec<f64> = before.iter().zip(&change).map(|(t, c)| t + 0.5 * c).collect();
+            assert_eq!((after[0], after[2]), (1.25, -1.0), "{rule:?}: a factor that is proper stays as it is");
+            assert_eq!((after[1], after[3]), (first, half), "{rule:?}");
+        }
+    }
+}

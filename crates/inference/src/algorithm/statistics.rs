@@ -283,11 +283,7 @@ impl Algorithm for Statistics {
     /// Rounds before the last one give means and standard deviations; the last one gives the served posterior.
     fn fold(&self, mut state: StatisticsState, answers: &Answers) -> Result<Step<StatisticsState>, RunError> {
         let asked = self.ask(&state);
-        let applied = match answers {
-            // A receipt says that an answer was kept, and nothing else.
-            Answers::Each(each) => each.iter().map(|(_, answer)| Total::zeros(0, answer.grid())).collect(),
-            Answers::Sum { .. } => Vec::new(),
-        };
+        let applied = answers.noted();
         let noisy = match asked {
             RowSums::Rows { bound } => self.of_noised_rows(bound, answers)?,
             _ => {

@@ -18,7 +18,7 @@ pub(super) fn quantile(p: f64, a: f64, b: f64) -> f64 {
 /// I_x(a, b), the regularised incomplete beta function, for 0 < x < 1.
 ///
 /// DLMF 8.17.22, which converges fast for x < (a + 1)/(a + b + 2); beyond by I_x(a, b) = 1 − I_(1−x)(b, a), DLMF 8.17.4.
-fn distribution(x: f64, a: f64, b: f64) -> f64 {
+pub(crate) fn distribution(x: f64, a: f64, b: f64) -> f64 {
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - distribution(1.0 - x, b, a);
     }

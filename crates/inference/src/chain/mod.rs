@@ -10,7 +10,7 @@
 //! | `ranks` | draws replaced by normal scores of their ranks |
 //! | `beta` | quantiles of the beta distribution |
 
-mod beta;
+pub(crate) mod beta;
 mod collected;
 mod correction;
 mod correction_table;

@@ -5,7 +5,7 @@
 //! line and column and show at most 60 letters of it; they are for the owner of the file alone.
 
 use crate::data::nearest::nearest;
-use crate::data::schema::{Kind, Missing, Numeric, OutcomeKind, Schema};
+use crate::data::schema::{Column, Kind, Missing, Numeric, Outcome, OutcomeKind, Schema};
 use crate::{DataError, Row, Rows};
 
 /// What happens to cells outside the schema.
@@ -19,6 +19,19 @@ pub enum RowReading {
     /// a readable outcome, or one that the schema's `only` leaves out, becomes all zeros, bias and all, so that it adds
     /// nothing to a linear predictor's gradient.
     Lenient,
+}
+
+/// What a cell is to the schema of its column.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum CellVerdict {
+    /// A value that the schema allows.
+    Legal,
+    /// A missing one, where the schema says what that is.
+    Missing,
+    /// Neither. A strict reading refuses it, and the schema says what a lenient one makes of it.
+    Mapped(DataError, &'static str),
+    /// Neither, and the schema says nothing.
+    Illegal(DataError),
 }
 
 /// Encodes lines by a schema.
@@ -98,11 +111,7 @@ impl<'a> Encoder<'a> {
 
     /// Adds the input of a numeric cell: its encoded value, or what the schema says of a missing one.
     fn numeric(&mut self, place: CellPlace<'_>, numeric: &Numeric, cell: &str, flag: usize) -> Result<(), DataError> {
-        let value = match number(cell) {
-            Some(value) => Some(numeric.encode(value)).filter(|value| value.is_finite()),
-            None => None,
-        };
-        if let Some(value) = value {
+        if let Some(value) = encoded(numeric, cell) {
             self.numbers.push(value);
             return Ok(());
         }
@@ -142,17 +151,7 @@ impl<'a> Encoder<'a> {
     fn outcome(&self, line: u64, cell: &str) -> Result<Option<f64>, DataError> {
         let outcome = self.schema.outcome();
         let place = CellPlace { line, column: &outcome.column };
-        let found = match &outcome.kind {
-            OutcomeKind::Classes(levels) => level(levels, cell).map(|index| index as f64),
-            OutcomeKind::Number(numeric) => {
-                let within = |value: &f64| {
-                    let inside = numeric.bounds.is_none_or(|(low, high)| (low..=high).contains(value));
-                    inside || self.reading == RowReading::Lenient
-                };
-                number(cell).filter(within).map(|value| numeric.encode(value)).filter(|value| value.is_finite())
-            }
-        };
-        match (found, self.reading) {
+        match (encoded_outcome(&outcome.kind, cell, self.reading), self.reading) {
             (None, RowReading::Strict) => Err(refuse_outcome(place, &outcome.kind, cell)),
             (found, _) => Ok(found),
         }
@@ -183,6 +182,68 @@ pub(crate) fn level(levels: &[String], cell: &str) -> Option<usize> {
         let value = number(cell)?;
         levels.iter().position(|level| number(level) == Some(value))
     })
+}
+
+/// What a cell is to a column of inputs. Nothing is said of a column that is ignored.
+pub(crate) fn judge(column: &Column, line: u64, cell: &str) -> CellVerdict {
+    let place = CellPlace { line, column: &column.name };
+    match &column.kind {
+        Kind::Ignore => CellVerdict::Legal,
+        Kind::Numeric(numeric) if encoded(numeric, cell).is_some() => CellVerdict::Legal,
+        Kind::Numeric(numeric) => match (refuse_number(place, numeric, cell), numeric.missing) {
+            (Ok(()), _) => CellVerdict::Missing,
+            (Err(error), Missing::Refused) => CellVerdict::Illegal(error),
+            (Err(error), _) => CellVerdict::Mapped(error, "they count as missing"),
+        },
+        Kind::Category { levels, .. } if level(levels, cell).is_some() => CellVerdict::Legal,
+        Kind::Category { missing_level: true, .. } if is_missing(cell) => CellVerdict::Missing,
+        Kind::Category { levels, missing_level } => {
+            let error = refuse_level(place, levels, cell);
+            match missing_level {
+                true => CellVerdict::Mapped(error, "they count as none of the levels"),
+                false => CellVerdict::Illegal(error),
+            }
+        }
+    }
+}
+
+/// What a cell is to the outcome.
+pub(crate) fn judge_outcome(outcome: &Outcome, line: u64, cell: &str) -> CellVerdict {
+    let place = CellPlace { line, column: &outcome.column };
+    if outcome.drop_missing && is_missing(cell) {
+        return CellVerdict::Missing;
+    }
+    let readable = |reading| encoded_outcome(&outcome.kind, cell, reading).is_some();
+    if readable(RowReading::Strict) {
+        return CellVerdict::Legal;
+    }
+    let error = refuse_outcome(place, &outcome.kind, cell);
+    if readable(RowReading::Lenient) {
+        CellVerdict::Mapped(error, "they count as the nearest bound")
+    } else if outcome.drop_missing {
+        CellVerdict::Mapped(error, "their rows are left out")
+    } else {
+        CellVerdict::Illegal(error)
+    }
+}
+
+/// The encoded value of a numeric cell, if it has one.
+fn encoded(numeric: &Numeric, cell: &str) -> Option<f64> {
+    number(cell).map(|value| numeric.encode(value)).filter(|value| value.is_finite())
+}
+
+/// The encoded outcome, if the cell has one. A lenient reading takes a number outside the bounds for the nearest bound.
+fn encoded_outcome(kind: &OutcomeKind, cell: &str, reading: RowReading) -> Option<f64> {
+    match kind {
+        OutcomeKind::Classes(levels) => level(levels, cell).map(|index| index as f64),
+        OutcomeKind::Number(numeric) => {
+            let within = |value: &f64| {
+                let inside = numeric.bounds.is_none_or(|(low, high)| (low..=high).contains(value));
+                inside || reading == RowReading::Lenient
+            };
+            number(cell).filter(within).map(|value| numeric.encode(value)).filter(|value| value.is_finite())
+        }
+    }
 }
 
 /// Missing cells with a rule are fine; everything else that is no number is not.

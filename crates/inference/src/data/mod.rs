@@ -6,6 +6,7 @@
 //! | lines of a CSV, gzipped or not | `Lines` | `line` |
 //! | one line to one encoded row | [`RowReading`] | `encode` |
 //! | a whole table | [`Encoded`], [`read`] | `table` |
+//! | what in a table its schema does not allow | [`TableExam`], [`examine`] | `examine` |
 //! | encoded rows, stored hybrid | [`Rows`], [`Row`] | `rows` |
 //! | what tells rows apart | [`RowKeys`], [`RecordId`] | `keys` |
 //! | which rows are held out | [`Split`] | `split` |
@@ -45,6 +46,7 @@
 mod draw;
 mod drawn_labels;
 mod encode;
+mod examine;
 mod federation;
 mod inputs;
 mod keys;
@@ -59,11 +61,13 @@ mod schema;
 mod shard;
 mod split;
 mod synthetic;
+mod synthetic_conjugate;
 mod table;
 mod units;
 
 pub use drawn_labels::drawn_coefficients;
 pub use encode::RowReading;
+pub use examine::{ColumnExam, TableExam, examine};
 pub use federation::{Federation, Site, persons_at_one_site};
 pub use inputs::read_inputs;
 pub use keys::{PersonKey, RecordId, RowKeys};
@@ -77,6 +81,7 @@ pub use schema::{Column, Kind, Missing, Numeric, Only, Outcome, OutcomeKind, SCH
 pub use shard::Shard;
 pub use split::Split;
 pub use synthetic::{Drawn, SyntheticLinear, SyntheticMixture};
+pub use synthetic_conjugate::{DrawnConjugate, SyntheticConjugate};
 pub use table::{Encoded, agree, header, read};
 pub use units::UnitBatch;
 

@@ -46,6 +46,22 @@ pub struct Skew {
     pub kappa: f64,
 }
 
+/// What clients of a skewed partition with few rows are called.
+const SMALL: &str = "small";
+
+/// The same of those with many.
+const LARGE: &str = "large";
+
+/// The name of a client of an even partition, counted from 0.
+fn even_name(client: usize) -> String {
+    (client + 1).to_string()
+}
+
+/// The name of a client of a skewed partition, counted from 0 among those of its size.
+fn skewed_name(size: &str, client: usize) -> String {
+    format!("{size} {}", client + 1)
+}
+
 /// A client's name and its rows, in the order of the table.
 pub type Dealt = (String, Vec<usize>);
 
@@ -55,6 +71,18 @@ impl Partition {
         match self {
             Self::Column { column, .. } => Some(column),
             Self::Even { .. } | Self::Skewed(_) => None,
+        }
+    }
+
+    /// The names of the clients in their order, where these are no values of a column.
+    pub fn names(&self) -> Option<Vec<String>> {
+        match self {
+            Self::Even { clients } => Some((0..*clients).map(even_name).collect()),
+            Self::Column { .. } => None,
+            Self::Skewed(skew) => {
+                let of = |size| (0..skew.clients / 2).map(move |client| skewed_name(size, client));
+                Some(of(SMALL).chain(of(LARGE)).collect())
+            }
         }
     }
 
@@ -116,7 +144,7 @@ fn even(clients: usize, train: &[Vec<usize>], seed: u64) -> Result<Vec<Dealt>, D
         let (own, after) = rest.split_at(size);
         rest = after;
         let rows: Vec<usize> = own.iter().flat_map(|unit| unit.iter().copied()).collect();
-        ((client + 1).to_string(), sorted(&rows))
+        (even_name(client), sorted(&rows))
     };
     Ok(even_sizes(clients, train.len()).enumerate().map(deal).collect())
 }
@@ -211,8 +239,8 @@ impl Skew {
     /// Deals the rows: small clients first, from the front of each class's order; then large ones from what
     /// is left, in an order of its own.
     fn clients(&self, outcomes: &[f64], train: &[usize], seed: u64) -> Result<Vec<Dealt>, DataError> {
-        if let Some(row) = train.iter().find(|row| outcomes[**row] != 0.0 && outcomes[**row] != 1.0) {
-            let what = format!("a skewed partition needs two classes, found an outcome of {}", outcomes[*row]);
+        if train.iter().any(|row| outcomes[*row] != 0.0 && outcomes[*row] != 1.0) {
+            let what = "a skewed partition needs two classes, and the outcome has others".to_owned();
             let hint = "partition evenly or by a column; or give the outcome two levels in the schema";
             return Err(DataError::Partition { what, hint: hint.into() });
         }
@@ -225,7 +253,7 @@ impl Skew {
         let small = (0..sizes.half).map(|client| {
             let first = &majority[client * sizes.majority..(client + 1) * sizes.majority];
             let second = &minority[client * minor..(client + 1) * minor];
-            (format!("small {}", client + 1), sorted(&[first, second].concat()))
+            (skewed_name(SMALL, client), sorted(&[first, second].concat()))
         });
         let mut clients: Vec<Dealt> = small.collect();
         let mut taken: Vec<usize> = clients.iter().flat_map(|(_, rows)| rows.iter().copied()).collect();
@@ -234,7 +262,7 @@ impl Skew {
         // The small clients took one class from the front of this order, so what is left needs an order of its own.
         shuffle(&mut order, seed, Purpose::Rest);
         let large = order.chunks_exact(sizes.large).take(sizes.half).enumerate();
-        clients.extend(large.map(|(client, rows)| (format!("large {}", client + 1), sorted(rows))));
+        clients.extend(large.map(|(client, rows)| (skewed_name(LARGE, client), sorted(rows))));
         Ok(clients)
     }
 

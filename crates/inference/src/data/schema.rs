@@ -71,6 +71,12 @@ impl Outcome {
         }
     }
 
+    /// Least and greatest encoded value of a number with bounds; none of classes.
+    pub fn encoded_bounds(&self) -> Option<(f64, f64)> {
+        let OutcomeKind::Number(number) = &self.kind else { return None };
+        number.bounds.map(|(low, high)| (number.encode(low), number.encode(high)))
+    }
+
     /// A value that a row may have, as it would stand in a file.
     pub fn example(&self) -> String {
         match &self.kind {

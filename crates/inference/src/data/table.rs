@@ -84,8 +84,7 @@ pub fn read(
     let places = Places::of(&header, schema, keep, reading)?;
     let (mut encoder, mut rows) = Encoder::new(schema, bias, reading)?;
     let mut kept: Vec<Vec<String>> = vec![Vec::new(); keep.len()];
-    let mut records = Records { reading, seen: BTreeMap::new(), ids: Vec::new() };
-    let mut persons = PersonColumn { reading, seen: BTreeMap::new(), count: 0, keys: Vec::new() };
+    let (mut records, mut persons) = (Records::new(reading), PersonColumn::new(reading));
     let (mut slots, mut selection) = (Vec::new(), Selection::of(schema));
     while lines.advance()? {
         if reading == RowReading::Strict {
@@ -109,7 +108,7 @@ pub fn read(
                 records.push(line, column, cell(Some(place)))?;
             }
             if let (Some(column), Some(place)) = (schema.person_id(), places.person) {
-                persons.push(line, column, cell(Some(place)))?;
+                persons.push(line, column, lines.cells().nth(place).unwrap_or_default())?;
             }
             for (column, place) in kept.iter_mut().zip(&places.keep) {
                 column.push(cell(Some(*place)).to_owned());
@@ -131,7 +130,7 @@ pub fn read(
 const MOST_SEEN: usize = 100;
 
 /// Which lines are rows, by the schema's `only`.
-struct Selection<'a> {
+pub(super) struct Selection<'a> {
     /// The level that a row must have.
     only: Option<&'a Only>,
     /// Whether any line had it.
@@ -142,12 +141,12 @@ struct Selection<'a> {
 
 impl<'a> Selection<'a> {
     /// The selection of this schema, before any line.
-    fn of(schema: &'a Schema) -> Self {
+    pub(super) fn of(schema: &'a Schema) -> Self {
         Self { only: schema.only(), taken: false, seen: BTreeSet::new() }
     }
 
     /// True if the line with this cell is a row.
-    fn takes(&mut self, cell: &str) -> bool {
+    pub(super) fn takes(&mut self, cell: &str) -> bool {
         let Some(only) = self.only else { return true };
         let takes = level(std::slice::from_ref(&only.level), cell).is_some();
         self.taken |= takes;
@@ -158,7 +157,7 @@ impl<'a> Selection<'a> {
     }
 
     /// Refuses a level that no line of a strict reading has, with the one that was meant.
-    fn check(&self) -> Result<(), DataError> {
+    pub(super) fn check(&self) -> Result<(), DataError> {
         let Some(Only { column, level }) = self.only.filter(|_| !self.taken && !self.seen.is_empty()) else {
             return Ok(());
         };
@@ -212,13 +211,13 @@ pub(super) fn names(lines: &mut Lines<'_>) -> Result<Vec<String>, DataError> {
 }
 
 /// Where in a line the cells of the schema stand.
-struct Places {
+pub(super) struct Places {
     /// Of each column of the schema; none of an ignored one.
-    columns: Vec<Option<usize>>,
-    outcome: usize,
-    record: Option<usize>,
-    person: Option<usize>,
-    only: Option<usize>,
+    pub(super) columns: Vec<Option<usize>>,
+    pub(super) outcome: usize,
+    pub(super) record: Option<usize>,
+    pub(super) person: Option<usize>,
+    pub(super) only: Option<usize>,
     /// Of the columns to keep as text.
     keep: Vec<usize>,
 }
@@ -229,7 +228,12 @@ impl Places {
     /// # Errors
     /// A column that is not in the file; in a strict reading one of the file that the schema does not name;
     /// and a record id among the columns to keep, because ids stay in their file.
-    fn of(header: &[String], schema: &Schema, keep: &[&str], reading: RowReading) -> Result<Self, DataError> {
+    pub(super) fn of(
+        header: &[String],
+        schema: &Schema,
+        keep: &[&str],
+        reading: RowReading,
+    ) -> Result<Self, DataError> {
         let find = |name: &str| header.iter().position(|other| other == name);
         let must = |name: &str| find(name).ok_or_else(|| lacking(name, header));
         let column = |column: &crate::data::schema::Column| match column.kind {
@@ -279,7 +283,7 @@ fn cut(text: &str) -> String {
 /// The ids of the records. In a strict reading no two rows have one id, and none has none.
 ///
 /// A lenient reading takes any cell: a row's part follows from its own cell in any case.
-struct Records {
+pub(super) struct Records {
     reading: RowReading,
     /// Where each id was seen first.
     seen: BTreeMap<String, u64>,
@@ -287,8 +291,13 @@ struct Records {
 }
 
 impl Records {
+    /// Before the first row.
+    pub(super) fn new(reading: RowReading) -> Self {
+        Self { reading, seen: BTreeMap::new(), ids: Vec::new() }
+    }
+
     /// Adds the id of one row.
-    fn push(&mut self, line: u64, column: &str, cell: &str) -> Result<(), DataError> {
+    pub(super) fn push(&mut self, line: u64, column: &str, cell: &str) -> Result<(), DataError> {
         if self.reading == RowReading::Strict {
             let refuse = |what: String| Err(DataError::Record { line, column: column.to_owned(), what });
             if is_missing(cell) {
@@ -303,8 +312,11 @@ impl Records {
     }
 }
 
-/// Whose each row is. A strict reading refuses a row without a person; in a lenient one such a row is a person of its own.
-struct PersonColumn {
+/// Whose each row is. A strict reading refuses a row without a person; in a lenient one all such rows are those of one person.
+///
+/// An id is its bytes, in whatever encoding: if ids that are no text were taken for missing ones, the rows of one person would
+/// count as those of many.
+pub(super) struct PersonColumn {
     reading: RowReading,
     /// The slot of each id.
     seen: BTreeMap<String, u64>,
@@ -313,24 +325,28 @@ struct PersonColumn {
 }
 
 impl PersonColumn {
-    fn push(&mut self, line: u64, column: &str, cell: &str) -> Result<(), DataError> {
-        let (known, id) = match is_missing(cell) {
-            true if self.reading == RowReading::Strict => {
+    /// Before the first row.
+    pub(super) fn new(reading: RowReading) -> Self {
+        Self { reading, seen: BTreeMap::new(), count: 0, keys: Vec::new() }
+    }
+
+    /// Adds the person of one row.
+    pub(super) fn push(&mut self, line: u64, column: &str, cell: &[u8]) -> Result<(), DataError> {
+        let id = match std::str::from_utf8(cell) {
+            Ok(text) if !is_missing(text) => text.to_owned(),
+            Ok(_) if self.reading == RowReading::Strict => {
                 let what = "there is no person id".to_owned();
                 return Err(DataError::Record { line, column: column.to_owned(), what });
             }
-            // No cell holds a line break: it is nobody else's id.
-            true => (None, RecordId::of(&format!("\n{line}"))),
-            false => (self.seen.get(cell).copied(), RecordId::of(cell)),
+            // No cell holds a line break: these are nobody else's ids.
+            Ok(_) => "\n".to_owned(),
+            Err(_) => cell.iter().fold("\n".to_owned(), |id, byte| format!("{id}{byte:02x}")),
         };
-        let slot = known.unwrap_or(self.count);
-        if known.is_none() {
-            self.count += 1;
-            if !is_missing(cell) {
-                self.seen.insert(cell.to_owned(), slot);
-            }
-        }
-        self.keys.push(PersonKey { slot, id });
+        let key = RecordId::of(&id);
+        let next = self.count;
+        let slot = *self.seen.entry(id).or_insert(next);
+        self.count += u64::from(slot == next);
+        self.keys.push(PersonKey { slot, id: key });
         Ok(())
     }
 }
@@ -650,5 +666,20 @@ mod tests {
             let kept = first.keys.select(&others);
             prop_assert_eq!(third.keys.records(), kept.records());
         }
+    }
+
+    /// Ids that are no text in UTF-8 were taken for missing ones, and each row without an id for a person of its own: the rows of one
+    /// person had the weight of many.
+    #[test]
+    fn rows_with_one_id_are_one_person_whatever_its_bytes_and_so_are_rows_without_one() {
+        let schema = Schema::from_toml(&WITH_IDS.replace("record_id", "person_id")).unwrap();
+        let persons = |file: &[u8], reading: RowReading| {
+            let keys = read(file, &schema, true, &[], reading)?.keys;
+            Ok::<_, DataError>(keys.persons().unwrap().iter().map(|key| key.slot).collect::<Vec<u64>>())
+        };
+        let file =
+            b"patient,x,y\nJos\xe9,1,no\nJos\xe8,1,no\nJos\xe9,2,yes\n,3,no\nNA,3,yes\nAnn,1,no\n\"Jos\xe9\",2,no\n";
+        assert_eq!(persons(file, RowReading::Lenient).unwrap(), [0, 1, 0, 2, 2, 3, 0]);
+        assert!(persons(file, RowReading::Strict).is_err());
     }
 }

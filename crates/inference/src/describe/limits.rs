@@ -9,6 +9,7 @@
 //! The order of the checks: the limits of every part with what it needs of the model, what the
 //! algorithm itself refuses, rounds, and last the promise with each release.
 
+use super::own_numbers::{self, OwnNumber, unused_clip};
 use super::{Conflict, NOT_TOGETHER, PRIVACY_OR_NOT};
 use crate::method::Method;
 use crate::release::{Bound, Clipped, Release, Releases};
@@ -39,6 +40,8 @@ pub enum Offer {
     Gradients,
     /// The posterior is near enough to a Gaussian to be served as one.
     GaussianPosterior,
+    /// The posterior given sums of sufficient statistics has a closed form in the reader's parameters.
+    ConjugatePosterior,
 }
 
 impl Offer {
@@ -51,6 +54,9 @@ impl Offer {
             Self::ClassLogits => "logits xᵀθ of every level of an outcome (softmax models do)",
             Self::OneDrawPerBatch => "one draw of its parameters for a batch (networks do)",
             Self::Gradients => "real parameters, which have gradients",
+            Self::ConjugatePosterior => {
+                "a conjugate family (beta-binomial, dirichlet-multinomial, gamma-poisson and normal models do)"
+            }
             Self::GaussianPosterior => "a posterior with one mode (a mixture's has two)",
         }
     }
@@ -135,6 +141,8 @@ pub struct Limits {
     pub units: Allowed<Unit>,
     /// Which neighbouring relations.
     pub relations: Allowed<Adjacency>,
+    /// Which numbers of the promise sites may have of their own.
+    pub own_numbers: Allowed<OwnNumber>,
     /// What it needs of a model.
     pub needs: &'static [Need],
     /// Whether sites may have an intercept of their own.
@@ -153,6 +161,7 @@ impl Limits {
             because: "it does not sum the rows of a person before it clips",
         },
         relations: Allowed { values: &[Adjacency::Substitute, Adjacency::AddRemove], because: "" },
+        own_numbers: Allowed { values: &[OwnNumber::Budget, OwnNumber::Clip, OwnNumber::ClipInSum], because: "" },
         needs: &[],
         site_intercept: true,
     };
@@ -235,6 +244,7 @@ impl<T: Copy + PartialEq> Allowed<T> {
 ///
 /// `offers` is what the model offers; none where the model is not known yet.
 pub(crate) fn fits(method: &Method, offers: Option<&[Offer]>) -> Result<(), Conflict> {
+    sums_only(method, offers)?;
     for (name, limits) in method.algorithm.limits() {
         one(method, name, &limits)?;
         for need in offers.map_or(&[][..], |_| limits.needs) {
@@ -252,6 +262,20 @@ pub(crate) fn fits(method: &Method, offers: Option<&[Offer]>) -> Result<(), Conf
         Some(promise) => promised(method, promise, &releases),
         None => Ok(()),
     }
+}
+
+/// Refuses a model that offers its conjugate family and nothing else to a method that does not ask for it: its parameters have bounds
+/// and a prior that is no Gaussian, which no other method knows.
+fn sums_only(method: &Method, offers: Option<&[Offer]>) -> Result<(), Conflict> {
+    let asks = |(_, limits): &(&str, Limits)| limits.needs.iter().any(|need| need.offer == Offer::ConjugatePosterior);
+    if offers != Some(&[Offer::ConjugatePosterior]) || method.algorithm.limits().iter().any(asks) {
+        return Ok(());
+    }
+    let name = method.algorithm.descriptor().name;
+    let what = format!(
+        "the model is learnt from sums of its sufficient statistics, which algorithm \"{name}\" does not ask for"
+    );
+    Err(Conflict::new("algorithm", NOT_TOGETHER, what, "use algorithm = \"conjugate\""))
 }
 
 /// One set of limits against the method's choices. `name` is that of the algorithm, or of its part.
@@ -281,6 +305,7 @@ fn one(method: &Method, name: &str, limits: &Limits) -> Result<(), Conflict> {
         limits.trust.check(promise.aggregator.party(), TrustedParty::word, "privacy.aggregator", "S007", who)?;
         limits.units.check(promise.unit, unit_word, "privacy.unit", "S008", who)?;
         limits.relations.check(promise.adjacency, relation_word, "privacy.adjacency", "S008", who)?;
+        own_numbers::check(method, promise, &limits.own_numbers, who)?;
     }
     if method.algorithm.site_intercept().is_some() && !limits.site_intercept {
         let what = format!("{who} has no site-specific intercept");
@@ -355,7 +380,8 @@ fn promised(method: &Method, promise: &Promise, releases: &Releases) -> Result<(
         return Err(Conflict::new("site_intercept", NOT_TOGETHER, what, "use aggregator = \"none\", or leave it out"));
     }
     releases.all().try_for_each(|release| one_release(promise, release, method.algorithm.batch_key()))?;
-    clip(promise, releases, method.algorithm.derives_clip())
+    clip(promise, releases, method.algorithm.derives_clip())?;
+    own_numbers::of_sites(method, promise, releases)
 }
 
 /// One release against the theorems of the privacy crate: is there a sensitivity for its grain under
@@ -426,13 +452,7 @@ fn clip(promise: &Promise, releases: &Releases, derived: bool) -> Result<(), Con
             let what = "`clip`, the largest norm of one row's gradient or of a change, is missing";
             Err(Conflict::new("privacy", super::UNREADABLE, what, "for example clip = 2.0"))
         }
-        Some(_) if used.is_empty() => {
-            let of = releases.all().next().map_or("sums", |release| release.clipped.words());
-            let what = format!(
-                "the bound of {of} follows from other settings: there is nothing to clip to a bound of your own"
-            );
-            Err(Conflict::new("privacy.clip", super::STRAY, what, "leave clip out"))
-        }
+        Some(_) if used.is_empty() => Err(unused_clip("privacy.clip", releases)),
         Some(Clip::TimesRate(_)) if used.iter().any(|release| release.clipped != Clipped::Gradients) => {
             let what = "times_rate bounds gradients that are scaled by rows / batch, and this method clips other sums";
             Err(Conflict::new("privacy.clip", NOT_TOGETHER, what, "for example clip = 2.0"))

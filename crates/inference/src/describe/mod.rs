@@ -18,6 +18,7 @@
 mod conflict;
 mod key;
 mod limits;
+mod own_numbers;
 mod reading;
 mod registry;
 mod validate;
@@ -26,6 +27,7 @@ pub use conflict::{Conflict, NOT_TOGETHER, PRIVACY_OR_NOT, STRAY, UNKNOWN, UNREA
 pub use key::{Key, Otherwise, ValueKind};
 pub(crate) use limits::fits;
 pub use limits::{ANY_UNIT, Allowed, Limits, Need, Offer, Pacing, PrivacyNeed, TrustedParty};
+pub use own_numbers::{AT_OWN_GATES, OwnNumber};
 pub use reading::{Keys, Reading};
 pub(crate) use registry::resolve;
 pub use registry::{Descriptor, Entry, EntrySummary, Registered, Registry};

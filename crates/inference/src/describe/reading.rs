@@ -66,6 +66,14 @@ impl<'a> Keys<'a> {
         Keys { table, keys, at: name }
     }
 
+    /// The tables inside a table from names to tables; none where it is left out.
+    pub fn tables(&self, name: &str, keys: &'static [Key]) -> impl Iterator<Item = (&'a str, Keys<'a>)> {
+        let named = self.table.get(name).and_then(Value::as_table).unwrap_or(empty());
+        named.iter().map(move |(name, value)| {
+            (name.as_str(), Keys { table: value.as_table().unwrap_or(empty()), keys, at: "" })
+        })
+    }
+
     /// Whether the study sets the key.
     pub fn has(&self, name: &str) -> bool {
         self.table.contains_key(name)

@@ -178,7 +178,7 @@ impl Registry {
         use crate::algorithm::chain::kernel::{barker, hamiltonian, langevin, penalty};
         use crate::algorithm::statistics::rule;
         use crate::algorithm::{
-            chain, committee, global_vi, global_vi_at_clients, levels, noise_aware, pvi, statistics,
+            chain, committee, conjugate, global_vi, global_vi_at_clients, levels, noise_aware, pvi, statistics,
         };
         use crate::{model, solve};
         Self {
@@ -188,6 +188,7 @@ impl Registry {
                 Entry::Algorithm(&levels::DESCRIPTOR),
                 Entry::Algorithm(&levels::classes::DESCRIPTOR),
                 Entry::Algorithm(&statistics::DESCRIPTOR),
+                Entry::Algorithm(&conjugate::DESCRIPTOR),
                 Entry::Algorithm(&chain::DESCRIPTOR),
                 Entry::Algorithm(&committee::DESCRIPTOR),
                 Entry::Algorithm(&global_vi::DESCRIPTOR),
@@ -213,6 +214,10 @@ impl Registry {
                 Entry::Model(&model::softmax::DESCRIPTOR),
                 Entry::Model(&model::network::DESCRIPTOR),
                 Entry::Model(&model::mixture::DESCRIPTOR),
+                Entry::Model(&model::beta_binomial::DESCRIPTOR),
+                Entry::Model(&model::dirichlet_multinomial::DESCRIPTOR),
+                Entry::Model(&model::gamma_poisson::DESCRIPTOR),
+                Entry::Model(&model::normal::DESCRIPTOR),
             ],
         }
     }

@@ -7,6 +7,7 @@
 //! | [`Softmax`] | P(y = k) ∝ exp(xᵀθₖ) | means over orthogonal draws of the logits |
 //! | [`Network`] | ReLU layers, logistic or softmax output | one draw of the weights for a batch |
 //! | [`Mixture`] | ½N(θ₁, v) + ½N(θ₁ + θ₂, v) | at one draw; exact moments by quadrature |
+//! | [`ConjugateModel`] of [`BetaBinomial`], [`DirichletMultinomial`], [`GammaPoisson`], [`Normal`] | an outcome without inputs | exact, by a family that is conjugate |
 //! | [`GeneralisedLinear`] | any function of xᵀθ, stated by a [`ResponseDistribution`] | as that states them |
 //!
 //! A [`Model`] says what it can do by [`Model::offers`]; methods state what they need. Gradients go
@@ -36,30 +37,40 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub(crate) mod beta_binomial;
+mod conjugate;
 mod credible;
+pub(crate) mod dirichlet_multinomial;
 mod factor;
 pub(crate) mod frame;
+pub(crate) mod gamma_poisson;
 mod generalised;
 mod hand_over;
 pub(crate) mod linear;
 pub(crate) mod logistic;
 pub(crate) mod mixture;
 pub(crate) mod network;
+pub(crate) mod normal;
 mod pass;
-mod quadrature;
+pub(crate) mod quadrature;
 mod settings;
 mod shift;
 mod sigmoid;
 pub(crate) mod softmax;
 mod support;
 
+pub use beta_binomial::BetaBinomial;
+pub use conjugate::ConjugateModel;
 pub use credible::{credible, holding};
+pub use dirichlet_multinomial::{DirichletMultinomial, DirichletSettings};
 pub use factor::Pull;
+pub use gamma_poisson::GammaPoisson;
 pub use generalised::{GeneralisedLinear, LinearPredictor, ResponseDistribution};
 pub use linear::{Linear, LinearSettings};
 pub use logistic::{Expectation, Logistic, LogisticSettings, Predictive};
 pub use mixture::{Mixture, MixtureSettings};
 pub use network::{Network, NetworkSettings, Output};
+pub use normal::Normal;
 pub use pass::Pass;
 pub use quadrature::Exact;
 pub use settings::{
@@ -69,6 +80,7 @@ pub(crate) use shift::{seed_of, shifts};
 pub use softmax::{Softmax, SoftmaxSettings};
 pub use support::Support;
 
+use crate::conjugate::ConjugateFamily;
 use crate::describe::Offer;
 use crate::{Family, Gaussian, Rows};
 use privacy::{Bounded, Layer, PrivacyError};
@@ -351,6 +363,11 @@ pub trait Model: fmt::Debug + Send + Sync {
     /// Mean and variances of p(θ)·p(rows | θ)^temper, where they can be had to many digits but not as a Gaussian. θ has the
     /// prior N(0, 1/precision), parameter by parameter.
     fn exact(&self, _rows: &Rows, _precisions: &[f64], _temper: f64) -> Option<Exact> {
+        None
+    }
+
+    /// Its conjugate family, where the posterior given sums of sufficient statistics has a closed form.
+    fn conjugate(&self) -> Option<&dyn ConjugateFamily> {
         None
     }
 

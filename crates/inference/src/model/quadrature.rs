@@ -22,7 +22,7 @@ const LOOKS: usize = 12;
 const AGREE: f64 = 1e-6;
 
 /// A box, from its lower to its upper corner.
-pub(super) type Box2 = [[f64; 2]; 2];
+pub(crate) type Box2 = [[f64; 2]; 2];
 
 /// Moments of the density exp(`log_density`), which is negligible outside the box.
 ///
@@ -32,23 +32,50 @@ pub(super) type Box2 = [[f64; 2]; 2];
 pub(super) fn moments(
     log_density: impl FnMut([f64; 2]) -> f64,
     mut roughly: impl FnMut([f64; 2]) -> f64,
-    mut within: Box2,
+    within: Box2,
 ) -> Option<Exact> {
+    let closer = counting(&mut roughly, within);
+    QuadratureGrid::of(log_density, closer).agreed_moments()
+}
+
+/// The box drawn closer around what counts of a density; none where a grid over it and every other point of that grid disagree.
+pub(crate) fn settled(mut log_density: impl FnMut([f64; 2]) -> f64, within: Box2) -> Option<Box2> {
+    let closer = counting(&mut log_density, within);
+    QuadratureGrid::of(log_density, closer).agreed_moments().map(|_| closer)
+}
+
+/// Points of a grid of so many steps over a box with their weights, which add up to 1, of all that counts.
+pub(crate) fn nodes(
+    mut log_density: impl FnMut([f64; 2]) -> f64,
+    within: Box2,
+    steps: [usize; 2],
+) -> Vec<([f64; 2], f64)> {
+    let place = |j: usize, k: usize| within[0][j] + (within[1][j] - within[0][j]) * k as f64 / steps[j] as f64;
+    let places = (0..=steps[0]).flat_map(|i| (0..=steps[1]).map(move |k| (i, k)));
+    let mut points: Vec<([f64; 2], f64)> = places
+        .map(|(i, k)| {
+            let point = [place(0, i), place(1, k)];
+            (point, log_density(point))
+        })
+        .collect();
+    let most = points.iter().map(|(_, log)| *log).fold(f64::NEG_INFINITY, f64::max);
+    points.retain(|(_, log)| *log > most - COUNTS);
+    points.iter_mut().for_each(|(_, log)| *log = libm::exp(*log - most));
+    let whole: f64 = points.iter().map(|(_, weight)| weight).sum();
+    points.iter_mut().for_each(|(_, weight)| *weight /= whole);
+    points
+}
+
+/// The box drawn closer around what counts.
+fn counting(mut log_density: impl FnMut([f64; 2]) -> f64, mut within: Box2) -> Box2 {
     for _ in 0..LOOKS {
-        let closer = QuadratureGrid::of(&mut roughly, within).counting();
+        let closer = QuadratureGrid::of(&mut log_density, within).counting();
         if closer == within {
             break;
         }
         within = closer;
     }
-    let grid = QuadratureGrid::of(log_density, within);
-    let (fine, coarse) = (grid.moments(1), grid.moments(2));
-    let agree = (0..2).all(|j| {
-        let deviation = fine.variances[j].sqrt();
-        (fine.mean[j] - coarse.mean[j]).abs() <= AGREE * deviation
-            && (fine.variances[j] - coarse.variances[j]).abs() <= AGREE * fine.variances[j]
-    });
-    agree.then_some(fine)
+    within
 }
 
 /// Logarithms of a density on a grid, less the largest of them.
@@ -59,6 +86,17 @@ struct QuadratureGrid {
 }
 
 impl QuadratureGrid {
+    /// Moments, if every other point of the grid has the same.
+    fn agreed_moments(&self) -> Option<Exact> {
+        let (fine, coarse) = (self.moments(1), self.moments(2));
+        let agree = (0..2).all(|j| {
+            let deviation = fine.variances[j].sqrt();
+            (fine.mean[j] - coarse.mean[j]).abs() <= AGREE * deviation
+                && (fine.variances[j] - coarse.variances[j]).abs() <= AGREE * fine.variances[j]
+        });
+        agree.then_some(fine)
+    }
+
     /// The density on a grid over the box.
     fn of(mut log_density: impl FnMut([f64; 2]) -> f64, within: Box2) -> Self {
         let places = (0..=STEPS).flat_map(|i| (0..=STEPS).map(move |k| [i, k]));

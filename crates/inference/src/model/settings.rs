@@ -4,6 +4,7 @@
 //! stores is the same keys ([`stored`]), so that a prediction builds the same model ([`restored`]).
 
 use super::Model;
+use crate::conjugate::ConjugateFamily;
 use crate::data::{OutcomeKind, Schema};
 use crate::describe::{
     Canonical, Conflict, Descriptor, Key, Keys, Otherwise, Reading, Registered, Registry, ValueKind, resolve, validate,
@@ -24,13 +25,15 @@ pub enum OutcomeNeed {
     TwoLevels,
     /// Two or more levels.
     Levels,
+    /// A whole number from 0 to a bound, as it is.
+    Count,
 }
 
 impl OutcomeNeed {
     /// Whether an outcome of so many levels is one of these; none is a number.
     pub fn takes(self, levels: Option<usize>) -> bool {
         match (self, levels) {
-            (Self::Number, None) | (Self::TwoLevels, Some(2)) => true,
+            (Self::Number | Self::Count, None) | (Self::TwoLevels, Some(2)) => true,
             (Self::Levels, Some(levels)) => levels >= 2,
             _ => false,
         }
@@ -42,7 +45,25 @@ impl OutcomeNeed {
             Self::Number => "an outcome that is a number",
             Self::TwoLevels => "an outcome of two levels",
             Self::Levels => "an outcome of levels",
+            Self::Count => "an outcome that is a count: a number with bounds from 0, centre 0 and scale 1",
         }
+    }
+
+    /// Whether outcomes are numbers.
+    pub fn is_number(self) -> bool {
+        matches!(self, Self::Number | Self::Count)
+    }
+
+    /// Whether the outcome of a schema is one of these.
+    pub fn takes_outcome(self, schema: &Schema) -> bool {
+        let counts = match &schema.outcome().kind {
+            OutcomeKind::Number(number) => {
+                let from_0 = number.bounds.is_some_and(|(low, _)| low == 0.0);
+                from_0 && number.centre == 0.0 && number.scale == 1.0 && !number.log
+            }
+            OutcomeKind::Classes(_) => false,
+        };
+        self.takes(schema.classes()) && (self != Self::Count || counts)
     }
 }
 
@@ -97,6 +118,16 @@ pub trait ModelSettings: fmt::Debug + Canonical + Send + Sync {
     /// where a study has to choose. What it leaves out must have a default, or follow from public numbers.
     fn default_method(&self, _of: DefaultSetting) -> Option<&'static str> {
         None
+    }
+
+    /// Its conjugate family for an outcome of so many levels, from which rows can be made up; none of other models.
+    fn conjugate_family(&self, _levels: Option<usize>) -> Option<Arc<dyn ConjugateFamily>> {
+        None
+    }
+
+    /// Whether the prior is stated by its own keys, so that a study's `prior` has no meaning.
+    fn states_its_prior(&self) -> bool {
+        false
     }
 
     /// Whether it looks at inputs, so that an intercept may be among them.
@@ -165,6 +196,11 @@ impl StudyModel {
                 format!("a {} looks at no inputs, so there is no intercept among them", settings.descriptor().name);
             return Err(vec![Conflict::new("", crate::describe::STRAY, what, "bias = false")]);
         }
+        if settings.states_its_prior() && table.contains_key("prior") {
+            let own: Vec<&str> = settings.descriptor().keys.iter().map(|key| key.name).collect();
+            let what = format!("the prior of a {} model is stated by {}", settings.descriptor().name, own.join(", "));
+            return Err(vec![Conflict::new("prior", crate::describe::STRAY, what, "leave prior out")]);
+        }
         let prior = StudyPrior::read(table.get("prior").and_then(Value::as_table));
         let prior = prior.map_err(|conflict| vec![conflict.under("prior")])?;
         Ok(Self { settings, intercept, prior })
@@ -172,6 +208,9 @@ impl StudyModel {
 
     /// In words.
     pub fn describe(&self) -> String {
+        if self.settings.states_its_prior() {
+            return self.settings.describe();
+        }
         let intercept = if self.intercept { "with intercept" } else { "without intercept" };
         format!("{}, {intercept}, {}", self.settings.describe(), self.prior.describe())
     }

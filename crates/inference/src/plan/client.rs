@@ -2,8 +2,8 @@
 
 use super::opening::PlannedStage;
 use super::{certified, shares, times};
-use crate::settings::Promise;
-use privacy::{CertifiedPlan, Delta, Event, Filter, Grant, Mechanism, NoiseMultiplier, PrivacyError, Shape};
+use crate::results::OwnPromise;
+use privacy::{CertifiedPlan, Delta, Epsilon, Event, Filter, Grant, Mechanism, NoiseMultiplier, PrivacyError, Shape};
 
 /// What one client will be charged.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,8 @@ pub struct ClientPlan {
     pub shape: Shape,
     /// Updates that are planned after the openings: all of them together cost at most what is granted.
     pub updates: u64,
+    /// ε that the client grants the run.
+    pub epsilon: Epsilon,
     /// δ of this client.
     pub delta: Delta,
     /// Certified upper bound of ε of all updates at δ.
@@ -112,14 +114,20 @@ impl ClientPlan {
     ///
     /// # Errors
     /// A plan without a Rényi order, for Skellam shares.
-    pub fn grant(&self, promise: &Promise) -> Result<Grant, PrivacyError> {
+    pub fn grant(&self) -> Result<Grant, PrivacyError> {
         let plan = self.first(self.charges())?;
         let filter = match self.event.mechanism() {
             _ if self.alternates => Filter::Gdp,
             Mechanism::SkellamSum { .. } => Filter::Renyi { order: shares::best_order(&plan, self.delta)? },
             _ => Filter::Plan(plan),
         };
-        Ok(Grant::Limited { epsilon: promise.epsilon, delta: self.delta, filter })
+        Ok(Grant::Limited { epsilon: self.epsilon, delta: self.delta, filter })
+    }
+
+    /// What the client promises, where others promise something else.
+    pub fn own_promise(&self) -> OwnPromise {
+        let (epsilon, clip) = (self.epsilon.get(), self.shape.bound().get());
+        OwnPromise { epsilon, clip, noise_multiplier: self.noise_multiplier() }
     }
 
     /// Noise deviation divided by sensitivity, at least.
@@ -161,6 +169,7 @@ mod tests {
             event,
             shape,
             updates,
+            epsilon: Epsilon::new(1.0).unwrap(),
             delta,
             certified: 0.0,
             claimed: 0.0,

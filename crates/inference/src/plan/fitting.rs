@@ -9,7 +9,7 @@ use crate::RunError;
 use crate::describe::{Conflict, NOT_TOGETHER};
 use crate::settings::{Claim, Noise};
 use privacy::accounting::steps;
-use privacy::{CertifiedPlan, Delta, Event, Mechanism, PrivacyError, Steps};
+use privacy::{CertifiedPlan, Event, Mechanism, PrivacyError, Steps};
 
 impl Costing<'_> {
     /// The plan of one client on these terms.
@@ -23,6 +23,7 @@ impl Costing<'_> {
             event,
             shape,
             updates: self.asked,
+            epsilon: terms.epsilon,
             delta: terms.delta,
             certified: 0.0,
             claimed: 0.0,
@@ -35,14 +36,14 @@ impl Costing<'_> {
         let updates = match self.promise.accountant {
             // Mostly all that is asked for fits, and costing it says what it costs too.
             Claim::Certified => match self.costed(plan.clone()) {
-                Ok(costed) if costed.claimed <= self.promise.epsilon.get() => return Ok(costed),
-                Ok(_) => self.most(&plan.event, terms.delta, &before)?,
-                Err(_) => self.fitting(&plan.event, terms.delta, &before)?,
+                Ok(costed) if costed.claimed <= terms.epsilon.get() => return Ok(costed),
+                Ok(_) => self.most(&plan.event, terms, &before)?,
+                Err(_) => self.fitting(&plan.event, terms, &before)?,
             },
-            Claim::Moments => self.fitting(&plan.event, terms.delta, &before)?,
+            Claim::Moments => self.fitting(&plan.event, terms, &before)?,
         };
         if self.releases.completes && updates < self.asked {
-            let (epsilon, asked) = (self.promise.epsilon, self.asked);
+            let (epsilon, asked) = (terms.epsilon, self.asked);
             let what =
                 format!("ε = {epsilon} pays for {updates} tests, expected {asked}, the iterations of all chains");
             let hint = "use fewer iterations, smaller batches or a larger ε";
@@ -52,7 +53,7 @@ impl Costing<'_> {
     }
 
     /// The plan with its cost by both accountants.
-    fn costed(&self, plan: ClientPlan) -> Result<ClientPlan, PrivacyError> {
+    pub(super) fn costed(&self, plan: ClientPlan) -> Result<ClientPlan, PrivacyError> {
         let whole = plan.first(plan.charges())?;
         let by_loss = !matches!(plan.event.mechanism(), Mechanism::SkellamSum { .. });
         let certified_plan = by_loss.then(|| CertifiedPlan::of(whole.clone(), plan.delta)).transpose()?;
@@ -68,18 +69,18 @@ impl Costing<'_> {
     }
 
     /// How many updates fit after what came before, up to what is asked.
-    fn fitting(&self, event: &Event, delta: Delta, before: &[Event]) -> Result<u64, PrivacyError> {
+    fn fitting(&self, event: &Event, terms: &ClientTerms, before: &[Event]) -> Result<u64, PrivacyError> {
         let all = after(before, times(event, self.asked)?);
-        match steps::is_within(self.claimant(event), &all, self.promise.epsilon, delta)? {
+        match steps::is_within(self.claimant(event), &all, terms.epsilon, terms.delta)? {
             true => Ok(self.asked),
-            false => self.most(event, delta, before),
+            false => self.most(event, terms, before),
         }
     }
 
     /// The same, where what is asked is known to be too much.
-    fn most(&self, event: &Event, delta: Delta, before: &[Event]) -> Result<u64, PrivacyError> {
+    fn most(&self, event: &Event, terms: &ClientTerms, before: &[Event]) -> Result<u64, PrivacyError> {
         let plan_of = |updates: Steps| Ok(after(before, times(event, updates.get())?));
-        let most = steps::steps(self.claimant(event), &plan_of, self.promise.epsilon, delta)?;
+        let most = steps::steps(self.claimant(event), &plan_of, terms.epsilon, terms.delta)?;
         Ok(most.get().min(self.asked))
     }
 }

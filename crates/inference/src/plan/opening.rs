@@ -76,7 +76,7 @@ impl Costing<'_> {
         };
         let z = match self.promise.noise {
             Noise::Multiplier(z) => z,
-            Noise::Calibrated => self.calibrated(&plan_of, terms.delta)?,
+            Noise::Calibrated => self.calibrated(&plan_of, terms)?,
         };
         Ok((staged(z)?, weaker(z, rest)?))
     }
@@ -90,7 +90,7 @@ impl Costing<'_> {
                 (_, Noise::Multiplier(z)) => z,
                 (BudgetShare::OfBudget(share) | BudgetShare::OfMu(share), Noise::Calibrated) => {
                     let plan_of = |z| Ok(vec![self.staged(opening, &own, z)?.whole()?]);
-                    let epsilon = Epsilon::new(share * self.promise.epsilon.get())?;
+                    let epsilon = Epsilon::new(share * terms.epsilon.get())?;
                     let delta = Delta::new(share * terms.delta.get())?;
                     let event = self.staged(opening, &own, NoiseMultiplier::new(1.0)?)?.event;
                     calibrate::calibrate(self.claimant(&event), &plan_of, epsilon, delta)?
@@ -127,7 +127,7 @@ impl Costing<'_> {
                         times(&self.update(terms, self.releases.main.grain, z, self.sums)?.0, self.asked)?,
                     ))
                 };
-                self.calibrated(&plan_of, terms.delta)
+                self.calibrated(&plan_of, terms)
             }
         }
     }

@@ -58,7 +58,13 @@ fn pvi(solver: impl LocalSolve + 'static, rounds: Rounds) -> PviSettings {
 }
 
 fn of(algorithm: impl AlgorithmSettings + 'static, schedule: Schedule, promise: Promise) -> Method {
-    Method { name: "m".into(), algorithm: Arc::new(algorithm), schedule, promise: Some(promise) }
+    Method {
+        name: "m".into(),
+        algorithm: Arc::new(algorithm),
+        schedule,
+        promise: Some(promise),
+        sites: SitePromises::default(),
+    }
 }
 
 fn method(solver: impl LocalSolve + 'static, rounds: u64, promise: Promise) -> Method {
@@ -148,9 +154,9 @@ fn the_smallest_client_draws_twenty_rows() {
 }
 
 /// Charges a ledger update by update: all planned ones fit, and one more does not.
-fn spend(client: &ClientPlan, promise: &Promise) {
+fn spend(client: &ClientPlan) {
     let mut journal = MemoryJournal::default();
-    let mut ledger = Ledger::open(client.grant(promise).unwrap(), &mut journal).unwrap();
+    let mut ledger = Ledger::open(client.grant().unwrap(), &mut journal).unwrap();
     for update in 0..client.updates {
         ledger.charge(&client.event, &mut journal).unwrap_or_else(|e| panic!("update {update}: {e}"));
     }
@@ -174,11 +180,11 @@ fn a_ledger_opened_by_the_plan_takes_all_updates_and_no_more() {
         let plan = plan(&method, &[50, 60, 70, 80, 90], 12).unwrap();
         for client in &plan.clients {
             assert_eq!(client.event, plan.clients[0].event);
-            spend(client, method.promise.as_ref().unwrap());
+            spend(client);
         }
     }
     let workshop = workshop(Claim::Moments);
-    spend(&plan(&workshop, &[4000], 108).unwrap().clients[0], workshop.promise.as_ref().unwrap());
+    spend(&plan(&workshop, &[4000], 108).unwrap().clients[0]);
 }
 
 #[test]
@@ -303,7 +309,7 @@ fn a_hybrid_keeps_its_promise_as_a_whole_and_its_opening_keeps_to_its_share() {
     assert!(client.noise_multiplier() < rest.clients[0].noise_multiplier());
     // The ledger takes the stages in this order and no other.
     let mut journal = MemoryJournal::default();
-    let mut ledger = Ledger::open(client.grant(&promise()).unwrap(), &mut journal).unwrap();
+    let mut ledger = Ledger::open(client.grant().unwrap(), &mut journal).unwrap();
     assert!(ledger.charge(&client.event, &mut journal).is_err());
     for event in [&opening.event, &opening.event, &client.event] {
         ledger.charge(event, &mut journal).unwrap();

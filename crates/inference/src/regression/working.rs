@@ -13,10 +13,6 @@ use super::clipped::{self, RowMoments};
 use super::{NoiseVariance, ObservedSums, RegressionPrior};
 use crate::linalg::{self, Eigen, dot, place};
 
-/// Degrees of freedom of the inverse Wishart prior of Ω_xx beyond d: it weighs about as much as so many rows.
-const FREEDOM: f64 = 14.0;
-/// Its scale, times I: the one with which its mean is I, the covariance of independent inputs in deviation units.
-const SCALE: f64 = FREEDOM - 1.0;
 /// No entry of an honest Ω is larger; beyond, the density is taken for zero.
 const LARGEST: f64 = 1e60;
 /// Eigenvalues that differ by less than this part of their sum are taken for equal.
@@ -30,6 +26,10 @@ pub(super) struct Working<'a> {
     prior: &'a RegressionPrior,
     /// d.
     pub(super) inputs: usize,
+    /// k of the prior of Ω_xx.
+    ceiling: f64,
+    /// κ of the prior of Ω_xx.
+    floor: f64,
 }
 
 /// Ω at φ, as the density sees it.
@@ -55,7 +55,8 @@ pub(super) struct WorkingView {
 impl<'a> Working<'a> {
     /// The density of these statistics under this prior.
     pub(super) fn new(seen: &'a ObservedSums, prior: &'a RegressionPrior) -> Self {
-        Self { seen, prior, inputs: seen.inputs }
+        let (ceiling, floor) = (seen.inputs as f64 + 1.0, seen.deviation / seen.rows as f64);
+        Self { seen, prior, inputs: seen.inputs, ceiling, floor }
     }
 
     /// n.
@@ -151,25 +152,30 @@ impl<'a> Working<'a> {
         (value.is_finite() && slope.iter().all(|v| v.is_finite())).then_some((value, slope))
     }
 
-    /// log prior density of φ, its slope, and the diagonal of a curvature for it, positive everywhere and right at the mode (2κAᵢᵢ²
-    /// and κAᵢᵢ² + ν − i + 1 agree there); it has no other entries.
+    /// log prior density of φ, its slope, and the diagonal of a curvature for it, nowhere negative; it has no other entries.
     ///
-    /// Ω_xx⁻¹ = AAᵀ ~ Wishart(ν, I/κ), ν = d + [`FREEDOM`], κ = [`SCALE`]. By Bartlett's decomposition the entries of √κ A are
-    /// independent: normal below the diagonal, κAᵢᵢ² ~ χ² with ν − i + 1 degrees, i from 1; so log Aᵢᵢ has density
-    /// ∝ Aᵢᵢ^(ν−i+1) exp(−½κAᵢᵢ²).
+    /// Ω_xx has density ∝ exp(−½k tr Ω_xx − ½κ tr Ω_xx⁻¹), k = d + 1 and κ the noise in Ŝ/n. With Ω_xx⁻¹ = AAᵀ the volume of Ω_xx is
+    /// ∏ Aᵢᵢ^(−d−i) in the coordinates of φ, i from 1, and tr Ω_xx = ‖A⁻¹‖² has the slope −2Ω_xx²A. Its curvature is taken to be that
+    /// of the square of d(A⁻¹) = −A⁻¹ dA A⁻¹: for Aᵣ꜀ twice (Ω_xx)ᵣᵣ times ((AᵀA)⁻¹)꜀꜀.
     pub(super) fn log_prior(&self, phi: &[f64], factor: &[f64]) -> (f64, Vec<f64>, Vec<f64>) {
         let d = self.inputs;
-        let (mut value, mut slope, mut curvature) =
-            (0.0, Vec::with_capacity(self.len()), Vec::with_capacity(self.len()));
+        let (mut slope, mut curvature) = (Vec::with_capacity(self.len()), Vec::with_capacity(self.len()));
+        let omega = linalg::inverse(factor, d);
+        let widths: Vec<f64> = (0..d).map(|i| omega[place(i, i)]).collect();
+        let mut value = -0.5 * self.ceiling * widths.iter().sum::<f64>();
+        let of_columns: Vec<(Vec<f64>, f64)> = (0..d).map(|c| squared_times(&omega, factor, d, c)).collect();
         for i in 0..d {
             let row = &factor[place(i, 0)..=place(i, i)];
-            value -= 0.5 * SCALE * dot(row, row);
-            slope.extend(row[..i].iter().map(|v| -SCALE * v));
-            curvature.extend((0..i).map(|_| SCALE));
-            let (degrees, squared) = (d as f64 + FREEDOM - i as f64, SCALE * row[i] * row[i]);
-            value += degrees * phi[place(i, i)];
-            slope.push(degrees - squared);
-            curvature.push(degrees + squared);
+            value -= 0.5 * self.floor * dot(row, row);
+            for (c, (one, (pulls, length))) in row.iter().zip(&of_columns).enumerate() {
+                // The diagonal stands in φ by its logarithm.
+                let scale = if c == i { *one } else { 1.0 };
+                slope.push(scale * (self.ceiling * pulls[i] - self.floor * one));
+                curvature.push(scale * scale * (self.floor + self.ceiling * widths[i] * length));
+            }
+            let volume = (d + 1 + i) as f64;
+            value -= volume * phi[place(i, i)];
+            slope[place(i, i)] -= volume;
         }
         self.add_coefficients(phi, &mut value, &mut slope);
         curvature.extend(self.prior.coefficients.diagonal());
@@ -267,4 +273,14 @@ impl<'a> Working<'a> {
         }
         sight.eigen.seen_back(&along)
     }
+}
+
+/// Column c of Ω²A, and ((AᵀA)⁻¹)꜀꜀.
+fn squared_times(omega: &[f64], factor: &[f64], d: usize, c: usize) -> (Vec<f64>, f64) {
+    let column: Vec<f64> = (0..d).map(|r| if r < c { 0.0 } else { factor[place(r, c)] }).collect();
+    let pulls = linalg::symmetric_times(omega, &linalg::symmetric_times(omega, &column));
+    let mut solved = vec![0.0; d];
+    solved[c] = 1.0;
+    linalg::solve_upper(factor, &mut solved);
+    (pulls, dot(&solved, &solved))
 }

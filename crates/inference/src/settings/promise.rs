@@ -4,6 +4,7 @@
 //! multiplier either follows from it, as the least with which all planned updates fit, or is given,
 //! and then the number of updates follows.
 
+use super::SITE_PROMISE_KEYS;
 use crate::describe::{Conflict, Key, Keys, Otherwise, STRAY, TrustedParty, UNKNOWN, VALUE, ValueKind};
 use privacy::{Adjacency, Delta, Epsilon, NoiseMultiplier, NormBound, PrivacyError, ShareNoise, Unit};
 use serde::Serialize;
@@ -195,6 +196,9 @@ pub const PRIVACY_KEYS: &[Key] = &[
     Key::new("accountant", ValueKind::Word(&["certified", "moments"]), "\"certified\"")
         .about("whose ε is claimed; the certified one is always shown")
         .otherwise(Otherwise::Word("certified")),
+    Key::new("sites", ValueKind::Map(&ValueKind::Table(SITE_PROMISE_KEYS)), "{ north = { epsilon = 0.5 } }")
+        .about("what single sites promise in place of this, by their names")
+        .otherwise(Otherwise::Follows("all sites promise the same")),
 ];
 
 impl Promise {

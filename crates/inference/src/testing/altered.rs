@@ -4,6 +4,7 @@
 //! Laws use them to spoil one thing and look whether the rest holds: a client that is absent, an answer
 //! that is lost after its charge, a gate that refuses in the middle of an update.
 
+use crate::Quantiles;
 use crate::algorithm::{Answers, Folded, Natural, Protocol};
 use crate::warning::Warning;
 use crate::{ClientView, RunError, Stage};
@@ -80,6 +81,10 @@ impl Protocol for Altered<'_> {
 
     fn outcome_variance(&self, state: &[u8]) -> Result<Option<f64>, RunError> {
         self.inner.outcome_variance(state)
+    }
+
+    fn quantiles(&self, state: &[u8]) -> Result<Option<Vec<Quantiles>>, RunError> {
+        self.inner.quantiles(state)
     }
 
     fn warning(&self, state: &[u8]) -> Result<Option<Warning>, RunError> {

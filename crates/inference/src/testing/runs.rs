@@ -172,7 +172,11 @@ pub fn an_answer_fits_if_it_has_the_shape_that_is_folded(method: &Method, model:
                 assert!(!fits(&GridVector::new(answer.grid(), longer)), "{}: one number more", method.name);
             }
         }
-        inner.fold(state, answers)
+        let folded = inner.fold(state, answers)?;
+        if let Answers::Each(each) = answers {
+            assert_eq!(folded.applied.len(), each.len(), "{}: an answer without a receipt", method.name);
+        }
+        Ok(folded)
     };
     let protocol = Altered::folding(built.protocol.as_ref(), &checked);
     let mut drive = simulation.start_with(&protocol, &built, &Direct, None).unwrap();

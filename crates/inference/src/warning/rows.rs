@@ -123,6 +123,17 @@ pub fn repeated_persons(keys: &RowKeys) -> Option<Warning> {
     })
 }
 
+/// The same without a number, for a terminal whose output may be kept in a log.
+pub fn repeated_persons_unnumbered() -> Warning {
+    Warning {
+        code: Code::RepeatedPersons,
+        what: "some persons have several rows, and unit = \"example\" protects each row by itself: for all k rows of a person \
+               together ε is up to k times as large"
+            .into(),
+        hint: "use unit = \"person\", which protects all rows of a person at once".into(),
+    }
+}
+
 /// The last line of a table, as far as it shows whether the file is whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastLine {

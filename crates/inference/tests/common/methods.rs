@@ -13,7 +13,9 @@ use inference::algorithm::levels::classes::ClassLevelsSettings;
 use inference::algorithm::levels::{LevelsSettings, ServedPrior};
 use inference::algorithm::statistics::StatisticsReading;
 use inference::algorithm::statistics::rule::{Deviations, InputPerturbation, PlainProducts, Projected, RowNorm};
-use inference::algorithm::{CommitteePrior, Curvature, NoiseAwareSettings, PviSettings, RoundBudget};
+use inference::algorithm::{
+    CommitteePrior, ConjugateSettings, Curvature, NoiseAwareSettings, PviSettings, RoundBudget,
+};
 use inference::settings::{
     Aggregator, Batching, Chart, Covariance, Damping, FactorRule, Gradients, Local, Optimiser, Promise, Rates,
     Schedule, SecureNoise,
@@ -37,6 +39,7 @@ pub(crate) fn private_methods() -> Vec<Method> {
         .chain(person_methods())
         .chain(conjugate_methods())
         .chain(statistics_methods())
+        .chain(conjugate_family_methods())
         .chain(chain_methods())
         .collect()
 }
@@ -310,6 +313,20 @@ pub(crate) fn statistics_methods() -> Vec<Method> {
         statistics("statistics, inputs", inputs, Naive, nobody),
         statistics("statistics, row-norm, by person", known, Ridge, by_person(nobody)),
         statistics("statistics, row-norm, by person, add-remove", known, Naive, by_person(add_remove(curator))),
+    ]
+}
+
+/// Conjugate families: each at another gate.
+pub(crate) fn conjugate_family_methods() -> Vec<Method> {
+    let of = |name, bounds, promise: Promise| {
+        method(name, ConjugateSettings { bounds }, Schedule::Synchronous, Promise { clip: None, ..promise })
+    };
+    vec![
+        of("beta-binomial", None, nobody(1.0)),
+        of("dirichlet-multinomial", None, nobody(1.0)),
+        of("dirichlet-multinomial, shares", None, shares(1.0)),
+        of("gamma-poisson, nodes", Some([0.0, 3.0]), nodes(1.0)),
+        of("normal, curator", Some([-0.5, 2.0]), curator(1.0)),
     ]
 }
 

@@ -9,7 +9,8 @@ pub(crate) mod variants;
 
 pub(crate) use inference::testing::{rng, rows, site, site_of_records, sites, uniform};
 pub(crate) use methods::{
-    OWN_PRECISION, PARTS, conjugate_methods, methods, own_methods_of, private_methods, statistics_methods,
+    OWN_PRECISION, PARTS, conjugate_family_methods, conjugate_methods, methods, own_methods_of, private_methods,
+    statistics_methods,
 };
 
 use inference::algorithm::chain::{ChainSettings, Sampler, Start};
@@ -24,7 +25,7 @@ use inference::method::AlgorithmSettings;
 use inference::release::Bound;
 use inference::settings::{
     Aggregator, Batching, Chart, Claim, Clip, Covariance, Damping, DeltaRule, FactorRule, Gradients, Local, Noise,
-    NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSumSettings,
+    NoiseReading, Optimiser, Promise, Readout, Repair, Rounds, Schedule, SecureNoise, SecureSumSettings, SitePromises,
 };
 use inference::solve::{Clear, Descend, Hybrid, LocalSolve, Prior, Problem, Task};
 use inference::{
@@ -50,8 +51,17 @@ pub(crate) fn model_of(method: &Method) -> Arc<dyn Model> {
     if needs.into_iter().any(|need| need.offer == Offer::GaussianLikelihood) {
         return Arc::new(Linear::known(0.25));
     }
+    let of_kind = |text: &str, levels| {
+        let table = format!("kind = {text}\nbias = false").parse().unwrap();
+        let model = inference::StudyModel::read(&table, &inference::describe::Registry::standard()).unwrap();
+        model.settings.build(levels, 0)
+    };
     let network = |output| Network { hidden: vec![3], output, draws: 2, seed: 5 };
     match method.name.split(',').next() {
+        Some("beta-binomial") => of_kind("\"beta-binomial\"", Some(2)),
+        Some("dirichlet-multinomial") => of_kind("\"dirichlet-multinomial\"", Some(3)),
+        Some("gamma-poisson") => of_kind("\"gamma-poisson\"", None),
+        Some("normal") => of_kind("\"normal\"", None),
         Some("softmax") => Arc::new(Softmax { classes: 3 }),
         Some("network") => Arc::new(network(Output::Binary)),
         Some("network of classes") => Arc::new(network(Output::Classes(3))),
@@ -128,7 +138,13 @@ pub(crate) fn method(
     schedule: Schedule,
     promise: impl Into<Option<Promise>>,
 ) -> Method {
-    Method { name: name.into(), algorithm: Arc::new(algorithm), schedule, promise: promise.into() }
+    Method {
+        name: name.into(),
+        algorithm: Arc::new(algorithm),
+        schedule,
+        promise: promise.into(),
+        sites: SitePromises::default(),
+    }
 }
 
 /// The name of a method's algorithm.

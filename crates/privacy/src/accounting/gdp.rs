@@ -107,7 +107,7 @@ pub(crate) fn gaussian_delta(square: Interval, epsilon: f64) -> Interval {
 }
 
 /// ε(δ), by bisection on certified signs: above the upper end δ(ε) is under δ for certain, below the lower end over it.
-fn gaussian_epsilon(square: Interval, delta: f64) -> Result<Bounds, PrivacyError> {
+pub(crate) fn gaussian_epsilon(square: Interval, delta: f64) -> Result<Bounds, PrivacyError> {
     let mut high = 1.0;
     while gaussian_delta(square, high).hi > delta {
         high *= 2.0;

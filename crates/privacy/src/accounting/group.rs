@@ -113,6 +113,58 @@ pub fn overlapping(
     Ok(worst)
 }
 
+/// (ε, δ) of a person whose rows are at up to k sites, where site m promises (ε_m, δ_m) by noise of its own: the sum of the k largest ε_m
+/// and the sum of the k largest δ_m, rounded up.
+///
+/// Given what was released before, every release of a site is a mechanism on its own rows, so that the releases of k sites compose in
+/// sequence, and simple composition (Dwork, Roth 2014, Theorem 3.16) adds up what the sites promise. No k sites add up to more than the
+/// k largest. `overlapping` gives less where the plans themselves are at hand.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::group::at_several_sites;
+/// use privacy::{Delta, Epsilon};
+///
+/// let site = |epsilon, delta| Ok::<_, privacy::PrivacyError>((Epsilon::new(epsilon)?, Delta::new(delta)?));
+/// let (epsilon, delta) = at_several_sites(&[site(0.5, 1e-6)?, site(2.0, 1e-5)?, site(1.0, 1e-6)?], 2)?;
+/// assert!((3.0..3.000_001).contains(&epsilon.get()) && (1.1e-5..1.100_001e-5).contains(&delta.get()));
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
+///
+/// # Errors
+///
+/// [`PrivacyError::Parameter`] if the δ of so many sites add up to 1 or more.
+pub fn at_several_sites(promises: &[(Epsilon, Delta)], k: usize) -> Result<(Epsilon, Delta), PrivacyError> {
+    let largest = |of: fn(&(Epsilon, Delta)) -> f64| {
+        let mut all: Vec<f64> = promises.iter().map(of).collect();
+        all.sort_by(|a, b| b.total_cmp(a));
+        all.into_iter().take(k).fold(Interval::exact(0.0), |sum, one| sum + Interval::exact(one)).hi
+    };
+    Ok((Epsilon::new(largest(|(epsilon, _)| epsilon.get()))?, Delta::new(largest(|(_, delta)| delta.get()))?))
+}
+
+/// The same where the sites share the noise of one sum: replacing the person's rows site by site passes through k − 1 data sets in
+/// between, so that (Σε_m, Σ_i δ_i·e^{ε_1 + … + ε_{i−1}}), by the argument of group privacy (Dwork, Roth 2014, Theorem 2.2). Every order of the sites
+/// is a proof; the largest ε comes last here, which costs least.
+///
+/// # Errors
+///
+/// [`PrivacyError::Parameter`] if δ would not be under 1.
+pub fn at_several_sites_of_a_sum(promises: &[(Epsilon, Delta)], k: usize) -> Result<(Epsilon, Delta), PrivacyError> {
+    let (epsilon, _) = at_several_sites(promises, k)?;
+    let mut smallest_first: Vec<f64> = promises.iter().map(|(epsilon, _)| epsilon.get()).collect();
+    smallest_first.sort_by(f64::total_cmp);
+    let most_delta = promises.iter().map(|(_, delta)| delta.get()).fold(0.0, f64::max);
+    let taken = smallest_first.split_off(smallest_first.len().saturating_sub(k));
+    let (mut before, mut delta) = (Interval::exact(0.0), Interval::exact(0.0));
+    for own in taken {
+        delta = delta + Interval::exact(most_delta) * (before.exp_m1() + Interval::exact(1.0));
+        before = before + Interval::exact(own);
+    }
+    Ok((epsilon, Delta::new(delta.hi)?))
+}
+
 /// A refusal of a search over too many combinations of clients.
 fn too_many() -> PrivacyError {
     PrivacyError::Uncertified {
@@ -148,6 +200,7 @@ fn combinations(kinds: &[(&[Event], u64)], left: u64) -> Result<Vec<Vec<Event>>,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accounting::Pld;
     use crate::accounting::composition::Basic;
     use crate::accounting::gdp::Gdp;
     use crate::exact_float::fixed;
@@ -157,6 +210,47 @@ mod tests {
         let mechanism = Mechanism::Laplace { noise_multiplier: NoiseMultiplier::new(z).unwrap() };
         let steps = Steps::new(steps).unwrap();
         vec![Event::new(mechanism, Adjacency::Substitute, Unit::Example, Sampling::None, steps).unwrap()]
+    }
+
+    /// What is added up is no less than what the accountant proves of the sites' plans together, and of one sum by its group.
+    #[test]
+    fn promises_of_sites_add_up_to_a_bound_of_their_plans_together() {
+        let delta = Delta::new(1e-6).unwrap();
+        let plan = |z: f64| vec![Event::gaussian(NoiseMultiplier::new(z).unwrap(), Adjacency::Substitute, Steps::ONE)];
+        let plans = [plan(8.0), plan(2.0), plan(5.0)];
+        let promises: Vec<(Epsilon, Delta)> =
+            plans.iter().map(|plan| (Epsilon::new(Pld.epsilon(plan, delta).unwrap().upper).unwrap(), delta)).collect();
+        let e = |m: usize| promises[m].0.get();
+        for (k, largest, order) in
+            [(1, e(1), vec![1]), (2, e(1) + e(2), vec![2, 1]), (3, e(0) + e(1) + e(2), vec![0, 2, 1])]
+        {
+            let (epsilon, failure) = at_several_sites(&promises, k).unwrap();
+            assert!(epsilon.get() >= largest && epsilon.get() <= largest * (1.0 + 1e-12), "{k}: {epsilon:?}");
+            let together: Vec<Event> = order.iter().flat_map(|&m| plans[m].clone()).collect();
+            assert!(Pld.epsilon(&together, failure).unwrap().upper <= epsilon.get());
+            let overlap = overlapping(&Pld, &plans, Steps::new(k as u64).unwrap(), failure).unwrap();
+            assert!(overlap.upper <= epsilon.get());
+            let (same, of_sum) = at_several_sites_of_a_sum(&promises, k).unwrap();
+            let mut before = 0.0;
+            let by_hand: f64 = order
+                .iter()
+                .map(|&m| {
+                    let own = 1e-6 * f64::exp(before);
+                    before += e(m);
+                    own
+                })
+                .sum();
+            assert!(
+                same == epsilon
+                    && of_sum.get() >= failure.get() * (1.0 - 1e-12)
+                    && (of_sum.get() / by_hand - 1.0).abs() < 1e-12,
+                "{k}"
+            );
+            // One sum: Δ/σ of the sites add up, so that 1/z does.
+            let z = 1.0 / order.iter().map(|&m| 1.0 / plans[m][0].noise_multiplier().unwrap().get()).sum::<f64>();
+            assert!(Pld.epsilon(&plan(z), of_sum).unwrap().upper <= epsilon.get(), "{k}");
+        }
+        assert!(at_several_sites(&[(Epsilon::new(1.0).unwrap(), Delta::new(0.6).unwrap()); 2], 2).is_err());
     }
 
     #[test]

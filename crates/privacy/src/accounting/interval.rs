@@ -37,6 +37,25 @@ fn up(x: f64) -> f64 {
     x.next_up()
 }
 
+/// a + b, rounded up. What rounding to the nearest lost is known exactly (Knuth's two-sum): where it lost something, the next
+/// number is taken. So four times 0.25 is exactly 1.
+///
+/// # Examples
+///
+/// ```
+/// use privacy::accounting::add_up;
+///
+/// assert_eq!(add_up(0.75, 0.25), 1.0);
+/// assert!(add_up(1.0, 1e-30) > 1.0);
+/// # Ok::<(), privacy::PrivacyError>(())
+/// ```
+pub fn add_up(a: f64, b: f64) -> f64 {
+    let sum = a + b;
+    let of_b = sum - a;
+    let lost = (a - (sum - of_b)) + (b - of_b);
+    if lost > 0.0 { sum.next_up() } else { sum }
+}
+
 impl Interval {
     /// The interval of one floating-point number, which is taken as it is.
     pub fn exact(x: f64) -> Self {

@@ -35,7 +35,7 @@ pub mod zcdp;
 mod double;
 
 pub use enclosure::Enclosure;
-pub use interval::Interval;
+pub use interval::{Interval, add_up};
 pub use pld::Pld;
 
 use crate::{Delta, Epsilon, Event, PrivacyError};

@@ -3,7 +3,8 @@
 //! The curator sees every site's clipped sum; in a simulation that is a choice of trust, in production it does not exist. The same
 //! client gate seals contributions for a secure sum, where nobody sees a single one.
 
-use super::{CalibratedNoise, Gate, Tickets, check_sum};
+use super::shared_noise::covers;
+use super::{CalibratedNoise, Gate, Tickets, check_sum, sensitivity_units};
 use crate::batch::{Batch, BatchSampler};
 use crate::journal::InMemory;
 use crate::ledger::{Allowance, ChargeReceipt};
@@ -116,7 +117,9 @@ impl Gate for CuratorGate {
 pub struct Curator {
     shape: Shape,
     event: Event,
+    /// How far one unit of a site moves the sum at most, and what that site was charged for: for records.
     sensitivity: u64,
+    recorded: Event,
     deviation: f64,
     /// The sum before noise, and the noise: wiped when the curator is dropped.
     total: Zeroizing<Vec<i64>>,
@@ -141,7 +144,18 @@ impl Curator {
         let (total, mut noise) = (zeros(), zeros());
         gaussian.fill(&mut source.stream(context)?, &mut noise);
         let (event, tape, place) = (event.clone(), tape.cloned(), ContributionPlace::of(context));
-        Ok(Self { shape, event, sensitivity, deviation, total, noise, tape, place, sites: Vec::new() })
+        Ok(Self {
+            shape,
+            recorded: event.clone(),
+            event,
+            sensitivity,
+            deviation,
+            total,
+            noise,
+            tape,
+            place,
+            sites: Vec::new(),
+        })
     }
 
     /// Adds one client's contribution: one of each site, for this round.
@@ -153,6 +167,10 @@ impl Curator {
         let one = outgoing.into_contribution()?;
         check_match(&one, &self.event, &self.shape)?;
         check_place(&one, &self.place, &mut self.sites)?;
+        let own = sensitivity_units(&one.shape, &one.event, Trust::Aggregate)?;
+        if own > self.sensitivity {
+            (self.sensitivity, self.recorded) = (own, one.event.repeated(self.event.steps()));
+        }
         self.total.iter_mut().zip(one.input.iter()).for_each(|(t, u)| *t = t.wrapping_add(*u));
         Ok(())
     }
@@ -167,7 +185,7 @@ impl Curator {
                     noise: vec![self.noise.to_vec()],
                     sensitivity: self.sensitivity,
                     deviation: self.deviation,
-                    event: self.event,
+                    event: self.recorded,
                 })
                 .swap_remove(0),
             ),
@@ -193,9 +211,11 @@ fn check_place(
     Ok(())
 }
 
-/// A contribution must be charged for the very event, and have the very shape, that the sum was announced with.
+/// A contribution must be charged for the very event, and have the very shape, that the sum was announced with; or for a bound of its
+/// own, by an event that the sum's noise covers.
 pub(crate) fn check_match(one: &Contribution, event: &Event, shape: &Shape) -> Result<(), PrivacyError> {
-    if one.shape != *shape || one.event.repeated(event.steps()) != *event {
+    let same = one.shape == *shape && one.event.repeated(event.steps()) == *event;
+    if !same && !covers(event, shape, one) {
         return Err(PrivacyError::Shape {
             found: format!("{} for {}", one.shape, one.event),
             expected: format!("{shape} for {event}"),

@@ -21,6 +21,7 @@ mod local;
 mod open;
 mod response;
 mod share;
+mod shared_noise;
 
 pub use agent::AgentGate;
 pub use barker::BarkerGate;
@@ -30,6 +31,7 @@ pub use local::LocalGate;
 pub use open::OpenGate;
 pub use response::{ResponseGate, ShuffledRound, Shuffler, UserReport};
 pub use share::{Cohort, ShareGate, ShareNoise};
+pub use shared_noise::event_under_bound;
 
 use crate::batch::Batch;
 use crate::bounded::Reach;

@@ -174,14 +174,22 @@ impl SecureSum {
         for one in &contributions {
             input.iter_mut().zip(one.input.iter()).for_each(|(sum, unit)| *sum = sum.wrapping_add(*unit));
         }
-        let sensitivity = sensitivity_units(self.assembly.shape(), self.assembly.event(), Trust::Aggregate)?;
+        let declared = sensitivity_units(self.assembly.shape(), self.assembly.event(), Trust::Aggregate)?;
+        // What is recorded is of the site whose unit moves the sum farthest.
+        let (mut sensitivity, mut event) = (declared, self.assembly.event().clone());
+        for one in &contributions {
+            let own = sensitivity_units(&one.shape, &one.event, Trust::Aggregate)?;
+            if own > sensitivity {
+                (sensitivity, event) = (own, one.event.repeated(event.steps()));
+            }
+        }
         let multiplier = self.assembly.event().noise_multiplier().map_or(0.0, NoiseMultiplier::get);
         let by_clients = self.assembly.noise() == SumNoise::Clients;
         let noise = match by_clients {
             true => contributions.iter_mut().map(|one| std::mem::take(&mut *one.noise)).collect(),
             false => std::mem::take(&mut node_noise),
         };
-        let (deviation, event) = (multiplier * sensitivity as f64, self.assembly.event().clone());
+        let deviation = multiplier * declared as f64;
         let noise = tape.note(NoiseCall { input, noise, sensitivity, deviation, event });
         match by_clients {
             true => contributions.iter_mut().zip(noise).for_each(|(one, noise)| *one.noise = noise),

@@ -31,8 +31,8 @@ pub struct Bar {
 pub struct SvgInterval {
     /// The point.
     pub at: f64,
-    /// Half the width of the interval, where there is one that may be drawn.
-    pub reach: Option<f64>,
+    /// The ends of the interval, where there is one that may be drawn.
+    pub ends: Option<(f64, f64)>,
     /// Its colour and shape.
     pub mark: Mark,
 }
@@ -96,8 +96,8 @@ impl Shown {
         match self {
             Self::Bar(bar) => vec![0.0, bar.used, bar.granted],
             Self::Intervals(all) => {
-                let reach = |i: &SvgInterval| i.reach.unwrap_or(0.0);
-                all.iter().flat_map(|i| [i.at - reach(i), i.at + reach(i)]).collect()
+                let ends = |i: &SvgInterval| i.ends.unwrap_or((i.at, i.at));
+                all.iter().flat_map(|i| [ends(i).0, ends(i).1]).collect()
             }
         }
     }
@@ -144,8 +144,8 @@ impl SvgInterval {
     fn drawn(&self, middle: f64, ruler: &Ruler, sheet: &Sheet) -> String {
         let Some(at) = ruler.pixel(self.at) else { return String::new() };
         let point = self.mark.point(sheet, (at, middle), 0.75);
-        let Some(reach) = self.reach else { return point };
-        let ends = (ruler.pixel(self.at - reach), ruler.pixel(self.at + reach));
+        let Some((low, high)) = self.ends else { return point };
+        let ends = (ruler.pixel(low), ruler.pixel(high));
         let (Some(low), Some(high)) = ends else { return String::new() };
         let colour = self.mark.colour(sheet);
         let (top, cap) = (middle - CAP, 2.0 * CAP);
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn both_ends_of_an_interval_are_marked() {
-        let interval = SvgInterval { at: 0.0, reach: Some(1.0), mark: Mark::of(1) };
+        let interval = SvgInterval { at: 0.0, ends: Some((-1.0, 1.0)), mark: Mark::of(1) };
         let svg =
             plot(vec![SvgRow { name: "a".into(), shown: Shown::Intervals(vec![interval]), words: String::new() }]);
         assert!(svg.contains("M142.0 22.5 H430.0 M142.0 20.0 v5 M430.0 20.0 v5"), "{svg}");
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn long_names_are_cut_with_a_sign_and_strange_numbers_are_not_drawn() {
         assert_eq!((shortened("short", 5), shortened("longer", 5)), ("short".to_owned(), "long…".to_owned()));
-        let interval = SvgInterval { at: f64::NAN, reach: Some(1.0), mark: Mark::of(1) };
+        let interval = SvgInterval { at: f64::NAN, ends: Some((f64::NAN, 1.0)), mark: Mark::of(1) };
         let svg =
             plot(vec![SvgRow { name: "a".into(), shown: Shown::Intervals(vec![interval]), words: String::new() }]);
         assert!(!svg.contains("NaN"), "{svg}");
@@ -202,11 +202,12 @@ mod tests {
 
     #[test]
     fn a_point_without_an_interval_has_no_bar() {
-        let drawn = |reach| {
-            let interval = SvgInterval { at: 0.5, reach, mark: Mark::of(1) };
+        let drawn = |ends| {
+            let interval = SvgInterval { at: 0.5, ends, mark: Mark::of(1) };
             plot(vec![SvgRow { name: "a".into(), shown: Shown::Intervals(vec![interval]), words: String::new() }])
         };
-        assert!(drawn(Some(1.0)).contains("stroke-width=\"1.8\""));
-        assert!(!drawn(None).contains("stroke-width=\"1.8\"") && drawn(None).len() + 400 > drawn(Some(1.0)).len());
+        let around = Some((-0.5, 1.5));
+        assert!(drawn(around).contains("stroke-width=\"1.8\""));
+        assert!(!drawn(None).contains("stroke-width=\"1.8\"") && drawn(None).len() + 400 > drawn(around).len());
     }
 }

@@ -251,7 +251,11 @@ impl AccountAnswer {
             rate: plan.common(sampled_rate).flatten(),
             overlap: plan.overlap.get(),
             group: plan.group.get(),
-            certified: if self.two_sided { "two-sided" } else { "upper" },
+            certified: match (self.two_sided, self.accountant.published_only) {
+                (true, _) => "two-sided",
+                (false, false) => "upper",
+                (false, true) => "as-published",
+            },
             of: if self.of_worst_pair() { "worst pair" } else { "mechanism" },
             verified: self.verified,
         };

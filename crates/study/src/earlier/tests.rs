@@ -27,7 +27,7 @@ fn posterior(intervals: Option<Intervals>, released: bool) -> Posterior {
             mean: vec![0.2, -1.0],
             deviation: vec![0.5, 0.25],
             precision: Some(vec![4.0, 0.5, 16.0]),
-            intercepts: None,
+            ..Marginals::default()
         },
         intervals,
         not_served: None,

@@ -90,7 +90,7 @@ impl Engine for Fake {
             curve: vec![point],
             outcome_variance: None,
             chain: None,
-            posterior: Marginals { mean: vec![1.5], deviation: vec![0.1], precision: None, intercepts: None },
+            posterior: Marginals { mean: vec![1.5], deviation: vec![0.1], precision: None, ..Marginals::default() },
             calibration: Vec::new(),
             checks: None,
             noise_multiplier: None,

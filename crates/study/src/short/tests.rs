@@ -162,9 +162,15 @@ fn without_a_partition_a_study_is_fitted_and_not_simulated() {
 
 #[test]
 fn names_of_files_become_legal() {
-    for (file, name) in
-        [("a/b/heart 2.toml", "heart-2"), (".toml", "study"), ("the manifest's study", "study"), ("é.toml", "study")]
-    {
+    for (file, name) in [
+        ("a/b/heart 2.toml", "heart-2"),
+        (".toml", "study"),
+        ("the manifest's study", "study"),
+        ("é.toml", "study"),
+        ("a/my table/study.toml", "my-table"),
+        ("study.toml", "study"),
+        ("a/study 2.toml", "study-2"),
+    ] {
         assert_eq!(name_of(file), name, "{file}");
     }
 }

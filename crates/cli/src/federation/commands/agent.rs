@@ -10,15 +10,15 @@ use crate::federation::net::{client, failure, home, home_of, logs, of_drive, of_
 use crate::say;
 use federation::drive::drive;
 use federation::identity::{Home, PartyName, PartyRole};
-use federation::log::{FolderDisk, Log};
+use federation::log::{Account, FolderDisk, Log};
 use federation::manifest::{self, Manifest, RunParts};
 use federation::party::{PartyPhase, SiteOwner, SiteParty, Verdict};
-use federation::policy::{Approval, GrantTotals, Policy, PromisePair, columns_of};
+use federation::policy::{Approval, Policy, columns_of};
 use federation::studies::Studies;
 use federation::transport::Connection;
 use inference::Shard;
-use privacy::Grant;
 use privacy::noise::{Digest, OsKeyed};
+use privacy::{Grant, LifetimeCap, PrivacyError, PromisePair};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,10 +34,6 @@ pub(crate) fn run(asked: &AgentRun, json: bool) -> Result<String, Failure> {
     let text = std::fs::read_to_string(&asked.policy).map_err(|e| Failure::file("cannot read", &asked.policy, e))?;
     let secret = home.noise_secret().map_err(of_home)?.clone();
     let (policy, data) = (Policy::read(&text)?, asked.data.clone());
-    if policy.adjacency.is_none() || policy.unit.is_none() {
-        let PromisePair { adjacency, unit } = policy.pair();
-        tracing::warn!(%adjacency, %unit, "the policy does not name both adjacency and unit; runs with another pair are refused");
-    }
     let refusal = Arc::new(Mutex::new(None));
     let (studies, told) = (Arc::new(Studies::default()), None);
     let (home_folder, reader) = (home.clone(), studies.clone());
@@ -45,6 +41,10 @@ pub(crate) fn run(asked: &AgentRun, json: bool) -> Result<String, Failure> {
     std::fs::File::open(&asked.data).map_err(|error| Failure::file("cannot read", &asked.data, error))?;
     let log = Log::open(FolderDisk::open(&home.folder().join("ledger")).map_err(federation::log::LogError::from)?)?;
     let name = credentials.party.name.clone();
+    if owner.policy.version < federation::policy::VERSION {
+        let PromisePair { adjacency, unit } = owner.policy.pair(&Account::of(&log)?);
+        tracing::warn!(%adjacency, %unit, "the policy has schema 1, which the next release will not read; runs with another pair are refused");
+    }
     let party = SiteParty::new(name.clone(), home.key().clone(), studies, Box::new(owner), log);
     let (sender, tls) = watch::channel(client(&home)?);
     let standing = runtime()?.block_on(async {
@@ -94,8 +94,8 @@ struct AgentOwner {
 }
 
 impl SiteOwner for AgentOwner {
-    fn consider(&mut self, manifest: &Manifest, parts: &RunParts, site: usize, before: GrantTotals) -> Verdict {
-        if let Err(error) = self.policy.check(manifest, parts, site, before) {
+    fn consider(&mut self, manifest: &Manifest, parts: &RunParts, site: usize, account: &Account) -> Verdict {
+        if let Err(error) = self.policy.check(manifest, parts, site, account) {
             return self.refuse(error.into());
         }
         // Before anything is signed: do the rows fit what is declared?
@@ -106,10 +106,14 @@ impl SiteOwner for AgentOwner {
             Approval::Automatic => Verdict::Sign,
             Approval::Manual if approve::is_approved(self.home.folder(), &manifest.digest()) => Verdict::Sign,
             Approval::Manual => {
-                self.ask(&RunProposal { manifest, parts, site, before });
+                self.ask(&RunProposal { manifest, parts, site, account });
                 Verdict::Wait
             }
         }
+    }
+
+    fn cap(&self, account: &Account) -> Result<LifetimeCap, PrivacyError> {
+        self.policy.cap(account)
     }
 
     fn rows(&mut self, manifest: &Manifest, parts: &RunParts, site: usize) -> Result<(Arc<Shard>, Digest), String> {
@@ -142,12 +146,15 @@ impl AgentOwner {
         let terms = proposed.terms(&self.policy);
         let next = format!("to take part: posterity agent approve {digest} --home {}", home.display());
         let kept = approve::keep(home, &manifest.digest(), &manifest.study, &manifest.schema).ok();
+        let preview = approve::keep_manifest(home, manifest)
+            .ok()
+            .map(|()| format!("to see what would leave: posterity agent preview {digest} --home {}", home.display()));
         let files = kept.map(|(study, schema)| (study.display().to_string(), schema.display().to_string()));
         if say::is_json() {
             let (study, schema) = files.unzip();
             let words: serde_json::Map<_, _> =
                 terms.into_iter().map(|(key, text)| (key.to_owned(), text.into())).collect();
-            let fields = json!({ "digest": digest, "terms": words, "study": study, "schema": schema, "next": next });
+            let fields = json!({ "digest": digest, "terms": words, "study": study, "schema": schema, "preview": preview, "next": next });
             say::with("a study is proposed", fields);
             return;
         }
@@ -155,6 +162,9 @@ impl AgentOwner {
         say::line(lines(&terms).trim_end());
         if let Some((study, schema)) = files {
             say::line(format!("the study is in {study}, its schema in {schema}"));
+        }
+        if let Some(preview) = preview {
+            say::line(preview);
         }
         say::line(next);
     }
@@ -165,24 +175,25 @@ struct RunProposal<'a> {
     manifest: &'a Manifest,
     parts: &'a RunParts,
     site: usize,
-    before: GrantTotals,
+    account: &'a Account,
 }
 
 impl RunProposal<'_> {
     /// What it would cost, who takes part, and who sees what.
     fn terms(&self, policy: &Policy) -> TableRows {
-        let Self { manifest, parts, site, before } = self;
+        let Self { manifest, parts, site, account } = self;
         let promise = match parts.built.grants.get(*site) {
             Some(Grant::Limited { epsilon, delta, .. }) => {
-                let after = before.and(epsilon.get(), delta.get());
-                let PromisePair { adjacency, unit } = policy.pair();
+                let PromisePair { adjacency, unit } = parts.pair(*site).unwrap_or(policy.pair(account));
+                let after = policy.lifetime_with(manifest, parts, *site, account).ok().flatten();
+                let counts = after.and_then(|after| after.counts_as());
+                let together =
+                    counts.map_or_else(|| "more than any ε".into(), |gauge| format!("ε = {}", up(gauge.epsilon)));
                 format!(
-                    "ε = {} at δ = {} per {unit} ({adjacency}); together with earlier runs, ε = {} of {} and δ = {} of {}",
+                    "ε = {} at δ = {} per {unit} ({adjacency}); all runs together would count as {together} of {} at δ = {}",
                     up(epsilon.get()),
                     up(delta.get()),
-                    up(after.epsilon),
                     up(policy.max_epsilon),
-                    up(after.delta),
                     up(policy.max_delta)
                 )
             }

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::federation::net::{failure, home};
 use federation::calendar::moment;
+use federation::manifest::Manifest;
 use privacy::noise::Digest;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,8 @@ use study::digits::hexadecimal;
 const PROPOSALS: &str = "proposals";
 /// Folder of approvals in a site's home: an empty file for each.
 const APPROVALS: &str = "approvals";
+/// Ending of a manifest's file, whose bytes are those that everybody signs.
+const MANIFEST: &str = "manifest";
 /// Letters of a digest in hexadecimal digits.
 const DIGITS: usize = 64;
 /// First digits that choose a proposal: with fewer a slip of the hand, or a variable that is not set, would approve what happens to wait.
@@ -40,6 +43,26 @@ pub(super) fn keep(home: &Path, digest: &Digest, study: &str, schema: &str) -> s
     Ok((of_study, of_schema))
 }
 
+/// Keeps the manifest of a proposal beside its study, for `posterity agent preview`.
+pub(super) fn keep_manifest(home: &Path, manifest: &Manifest) -> std::io::Result<()> {
+    let folder = home.join(PROPOSALS);
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join(format!("{}.{MANIFEST}", hexadecimal(&manifest.digest()))), manifest.bytes())
+}
+
+/// The manifest of the one proposal whose digest begins so.
+pub(super) fn manifest(digits: &str, home: &Path) -> Result<Manifest, Failure> {
+    let all = proposals(home)?;
+    let proposal = one_of(digits, &all)?;
+    let path = home.join(PROPOSALS).join(format!("{}.{MANIFEST}", proposal.digest));
+    let bytes = std::fs::read(&path).map_err(|error| Failure::file("cannot read", &path, error))?;
+    let manifest = Manifest::read(&bytes).ok().filter(|manifest| hexadecimal(&manifest.digest()) == proposal.digest);
+    manifest.ok_or_else(|| {
+        let message = format!("{} is not the manifest with that digest", path.display());
+        failure("F206", message, "remove the file; the agent keeps the proposal again when it starts")
+    })
+}
+
 /// Whether somebody has approved the manifest of this digest.
 pub(super) fn is_approved(home: &Path, digest: &Digest) -> bool {
     home.join(APPROVALS).join(hexadecimal(digest)).exists()
@@ -50,14 +73,7 @@ pub(crate) fn approve(digits: Option<&str>, folder: &Path, json: bool) -> Result
     let home = home(folder)?;
     let all = proposals(home.folder())?;
     let Some(digits) = digits else { return Ok(list(&all, folder, json)) };
-    let wanted = digits.to_ascii_lowercase();
-    if wanted.len() < FEWEST_DIGITS {
-        let message = format!("found {} digits of a digest, expected at least {FEWEST_DIGITS}", wanted.len());
-        let hint = "`posterity agent approve` without digits lists the proposals that wait; a prefix selects a proposal, only the whole digest verifies it";
-        return Err(failure("F206", message, hint));
-    }
-    let found: Vec<&Proposal> = all.iter().filter(|one| one.digest.starts_with(&wanted)).collect();
-    let [proposal] = found.as_slice() else { return Err(not_one(digits, found.len(), &all)) };
+    let proposal = one_of(digits, &all)?;
     let path = home.folder().join(APPROVALS).join(&proposal.digest);
     let made = path.parent().map(std::fs::create_dir_all).transpose().and_then(|_| std::fs::write(&path, b""));
     made.map_err(|error| Failure::file("cannot write", &path, error))?;
@@ -65,6 +81,21 @@ pub(crate) fn approve(digits: Option<&str>, folder: &Path, json: bool) -> Result
         true => format!("{}\n", json!({ "approved": proposal.digest, "study": proposal.study })),
         false => format!("approved: {} ({})\n", proposal.digest, proposal.study),
     })
+}
+
+/// The one proposal whose digest begins so.
+fn one_of<'a>(digits: &str, all: &'a [Proposal]) -> Result<&'a Proposal, Failure> {
+    let wanted = digits.to_ascii_lowercase();
+    if wanted.len() < FEWEST_DIGITS {
+        let message = format!("found {} digits of a digest, expected at least {FEWEST_DIGITS}", wanted.len());
+        let hint = "`posterity agent approve` without digits lists the proposals that wait; a prefix selects a proposal, only the whole digest verifies it";
+        return Err(failure("F206", message, hint));
+    }
+    let found: Vec<&Proposal> = all.iter().filter(|one| one.digest.starts_with(&wanted)).collect();
+    match found.as_slice() {
+        &[proposal] => Ok(proposal),
+        found => Err(not_one(digits, found.len(), all)),
+    }
 }
 
 /// What was proposed to this site, the latest first.

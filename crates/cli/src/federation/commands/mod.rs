@@ -2,15 +2,18 @@
 
 pub(crate) mod agent;
 pub(crate) mod approve;
+pub(crate) mod bundle;
 mod certificates;
 pub(crate) mod demo;
 mod expiry;
 pub(crate) mod hooks;
 pub(crate) mod join;
 pub(crate) mod node;
+pub(crate) mod preview;
 mod progress;
 mod proposing;
 pub(crate) mod rehearsal;
 pub(crate) mod run_monitor;
 pub(crate) mod serve;
 mod server_source;
+pub(crate) mod withdraw;

@@ -2,7 +2,7 @@
 
 use crate::clock;
 use crate::provenance;
-use federation::coordinator::{CoordinatorPhase, FoldInput, SiteStanding};
+use federation::coordinator::{CoordinatorPhase, Fold, SiteStanding, refold};
 use federation::dashboard::{
     CoefficientView, DashboardSource, LedgerHead, NodeView, ReplayCheck, RoundPoint, RunDetail, RunEnd, RunPhase,
     RunSummary, RunView, SiteStatus, SiteView,
@@ -118,29 +118,18 @@ impl RunMonitor {
         let history = self.store.history(&run).map_err(|error| told(&error))?;
         let saved = self.store.load(&run).map_err(|error| told(&error))?;
         let protocol = self.parts.built.protocol.as_ref();
-        let mut state = protocol.start().map_err(|error| told(&error))?;
         let (mut curve, mut answers) = (Vec::new(), vec![0; self.manifest.sites.len()]);
         let mut drawn = Collected::new(&self.parts.method);
-        for fold in history.folds.iter().filter(|fold| fold.number < saved.header.folds) {
-            let folded = match &fold.of {
-                FoldInput::Each(tries) => {
-                    let answer = |(site, at): &(usize, federation::message::Attempt)| {
-                        let kept = history.accepted.iter().find(|one| (one.site, one.update.at) == (*site, *at));
-                        kept.map(|one| (*site, one.update.answer.clone()))
-                            .ok_or("an answer that was applied is not stored")
-                    };
-                    Answers::Each(tries.iter().map(answer).collect::<Result<_, _>>()?)
-                }
-                FoldInput::Sum { total, from } => Answers::Sum { total: total.clone(), from: from.clone() },
-            };
-            match &folded {
+        let folds: Vec<Fold> = history.folds.into_iter().filter(|fold| fold.number < saved.header.folds).collect();
+        let state = refold(protocol, &history.accepted, &folds, &mut |fold, folded, state| {
+            match folded {
                 Answers::Each(each) => each.iter().for_each(|(site, _)| count(&mut answers, *site)),
                 Answers::Sum { from, .. } => from.iter().for_each(|site| count(&mut answers, *site)),
             }
-            state = protocol.fold(&state, &folded).map_err(|error| told(&error))?.state;
-            self.extend(&mut curve, fold.round + 1, &state, &answers);
-            drawn.take(protocol.last_draw(&state).map_err(|error| told(&error))?);
-        }
+            self.extend(&mut curve, fold.round + 1, state, &answers);
+            drawn.take(protocol.last_draw(state).map_err(|error| told(&error))?);
+            Ok(())
+        })?;
         let RunParts { method, built, .. } = self.parts.as_ref();
         let draws = described(method, built.problem.family.dimension(), drawn);
         match state == saved.state {
@@ -277,7 +266,9 @@ impl RunMonitor {
         let warnings = self.warnings();
         let served = refused(&warnings).is_none();
         let (means, deviations) = self.posterior(&snapshot.state).filter(|_| served).unwrap_or_default();
-        let named = self.names.iter().zip(means.iter().zip(&deviations));
+        let quantiles = self.parts.built.protocol.quantiles(&snapshot.state).ok().flatten().unwrap_or_default();
+        let ends = |place: usize| quantiles.get(place).map(|one| one.ends().into());
+        let named = self.names.iter().zip(means.iter().zip(&deviations)).enumerate();
         let MonitorState { curve, checks, .. } = self.seen().clone();
         let method = &self.parts.method;
         RunView {
@@ -285,7 +276,7 @@ impl RunMonitor {
             name: self.name.clone(),
             method: self.manifest.method.clone(),
             model: self.model.clone(),
-            promise: method.promise.as_ref().map_or_else(String::new, words::promise),
+            promise: method.promise.as_ref().map_or_else(String::new, |promise| words::promised(method, promise)),
             schedule: words::schedule(method.schedule).to_owned(),
             summing: match self.parts.built.summing {
                 Summing::Secure { nodes, .. } => format!("secure sum over {nodes} nodes"),
@@ -307,7 +298,12 @@ impl RunMonitor {
             curve,
             inputs: self.names.clone(),
             posterior: named
-                .map(|(name, (&mean, &deviation))| CoefficientView { name: name.clone(), mean, deviation })
+                .map(|(place, (name, (&mean, &deviation)))| CoefficientView {
+                    name: name.clone(),
+                    mean,
+                    deviation,
+                    ends: ends(place),
+                })
                 .collect(),
             intervals: Some(method.intervals()),
             checks,

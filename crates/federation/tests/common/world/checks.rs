@@ -3,15 +3,17 @@
 use super::FaultWorld;
 use crate::common::message_kind::{MessageKind, content, kind};
 use federation::agent::MOST_CHARGES;
-use federation::coordinator::{CoordinatorPhase, Fold, FoldInput, Header};
-use federation::log::{Log, LogEntry, SimulatedDisk};
+use federation::coordinator::{CoordinatorPhase, Fold, FoldInput, Header, MOST_LOST_ROUNDS, MOST_STRIKES};
+use federation::log::{Account, Log, LogEntry, SimulatedDisk};
 use federation::message::{Attempt, Instruction, MemberId, Request, RunOutcome};
 use federation::store::ServerStore;
 use federation::wire::UnverifiedContent;
 use inference::algorithm::Answers;
 use inference::settings::Schedule;
+use privacy::Portfolio;
 use privacy::noise::Digest;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 impl FaultWorld {
     /// INV5: what a site was told to be accepted.
@@ -44,6 +46,11 @@ impl FaultWorld {
             }
             Request::Letters(letters) => {
                 for letter in letters {
+                    if let MemberId::Site(site) = member {
+                        let (round, questions) = (letter.at.round, &mut self.actors[party].questions);
+                        let first = *questions.entry(round).or_insert(letter.question);
+                        assert_eq!(first, letter.question, "INV14: site {site} answers two questions of round {round}");
+                    }
                     let (key, content) = ((letter.at, letter.to, kind(&letter)), content(&letter));
                     let letters = &mut self.actors[party].letters;
                     let first = *letters.entry(key).or_insert(content);
@@ -83,6 +90,7 @@ impl FaultWorld {
             let found = rounds.values().copied().max().unwrap_or_default();
             assert!(found <= most, "INV14: a site has charged one round {found} times");
         }
+        self.check_lifetime(log);
         let actor = &mut self.actors[party];
         for at in actor.released.keys().chain(actor.letters.keys().map(|(at, _, _)| at)) {
             assert!(covered.contains(at), "INV1: {:?} has sent an answer to {at:?} that is not charged", actor.member);
@@ -90,6 +98,29 @@ impl FaultWorld {
         assert!(actor.released.len() <= charges, "INV1: {:?} has released more than it has charged", actor.member);
         assert!(charges >= actor.charges, "INV12: the ledger of {:?} has become shorter", actor.member);
         actor.charges = charges;
+    }
+
+    /// INV16: all runs of a home together are within the cap of its policy, recomputed from all records; and a closed run has no
+    /// charge after its end.
+    fn check_lifetime(&self, log: &Log<SimulatedDisk>) {
+        let account = Account::of(log).unwrap();
+        let Some(cap) = account.cap else { return };
+        // Limits take longer to find than a world to run: those of the usual cap are found once.
+        static USUAL: OnceLock<Portfolio> = OnceLock::new();
+        let usual = USUAL.get_or_init(|| Portfolio::new(super::super::study::cap(super::super::study::PAIR)));
+        let portfolio = if usual.cap() == cap { *usual } else { Portfolio::new(cap) };
+        let used = account.lifetime(&portfolio, None).unwrap();
+        assert!(used.fitting().is_some(), "INV16: {:?}", used.gauges());
+        let mut closed = BTreeSet::new();
+        log.scan(&mut |number, entry| match entry {
+            LogEntry::Closed { run } => drop(closed.insert(*run)),
+            _ if entry.ledger_record().is_some() => {
+                let is_closed = entry.run().is_some_and(|run| closed.contains(run));
+                assert!(!is_closed, "INV16: record {number} charges a closed run");
+            }
+            _ => {}
+        })
+        .unwrap();
     }
 
     pub(super) fn check_rounds(&mut self) {
@@ -156,18 +187,34 @@ impl FaultWorld {
         }
         let header = self.server.as_ref().map(|engine| engine.coordinator().header().clone()).unwrap();
         let CoordinatorPhase::Finished(outcome) = header.phase else { panic!("the run is not over") };
+        self.check_lost(&header);
         if let RunOutcome::SumFailed(member) = outcome {
             self.check_failed(member, &header);
         }
     }
 
-    /// INV14: a run ends by a member's name only after three attempts at one sum, or one of which a part was published, and only
-    /// where there was trouble for each of them.
+    /// INV20: a run ends by a member's name only after ten failed attempts of it or three lost rounds, and only where there was
+    /// trouble for each of them.
     fn check_failed(&self, member: MemberId, header: &Header) {
-        assert!(self.manifest.key(member).is_some() && member != MemberId::Server, "INV14: nobody is named");
-        let attempts: BTreeSet<u64> = header.failures.round.iter().map(|(attempt, _)| *attempt).collect();
-        assert_eq!(attempts.last(), Some(&header.session), "INV14: the last attempt has not failed");
+        assert!(self.manifest.key(member).is_some() && member != MemberId::Server, "INV20: nobody is named");
+        let failures = &header.failures;
+        let own = failures.strikes.iter().filter(|strike| strike.member == member).count();
+        let lost = failures.lost.len();
+        assert!(
+            own >= MOST_STRIKES || lost >= MOST_LOST_ROUNDS,
+            "INV20: {member:?} has {own} strikes, {lost} are lost"
+        );
         let troubles = self.troubles;
-        assert!(troubles >= attempts.len() as u64, "INV14: {attempts:?} failed after {troubles} troubles");
+        assert!(troubles >= own.max(lost) as u64, "INV20: {own} strikes and {lost} lost rounds of {troubles} troubles");
+    }
+
+    /// INV14, INV20: of every round that a site has charged, and that is neither opened with it nor the last, too much has failed.
+    fn check_lost(&self, header: &Header) {
+        let lost = header.failures.lost.len();
+        assert!(lost <= MOST_LOST_ROUNDS, "INV20: {lost} rounds are lost");
+        let folds = self.store.history(&self.manifest.run()).unwrap().folds;
+        for lost in &header.failures.lost {
+            assert!(folds.iter().all(|fold| fold.round != lost.at.round), "INV6: a lost round is folded: {lost:?}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Wrong variants of the system, which the invariants must notice.
 
+use super::super::study::PAIR;
 use super::{FaultWorld, RowsOwner};
 use crate::common::study::shard;
 use federation::coordinator::{Change, Fold, FoldInput};
@@ -42,7 +43,7 @@ impl FaultWorld {
         let MemberId::Site(site) = self.actors[party].member else { return };
         let (name, key) = self.keys.sites[site].clone();
         let Ok(log) = Log::open(disk.copy()) else { return };
-        let seat = RowsOwner { shard: Arc::new(shard(site)), seed: 12 };
+        let seat = RowsOwner { shard: Arc::new(shard(site)), seed: 12, pair: PAIR };
         let mut other = SiteParty::new(name, key, self.builder.clone(), Box::new(seat), log);
         let Some(signatures) = self.server.as_ref().map(|engine| engine.coordinator().signatures()) else { return };
         let instructions =

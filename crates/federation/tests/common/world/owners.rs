@@ -1,21 +1,29 @@
 //! The owners of a world's sites and nodes.
 
+use super::super::study::cap;
+use federation::log::Account;
 use federation::manifest::{Manifest, RunParts};
 use federation::party::{NodeOwner, SiteOwner, Verdict};
-use federation::policy::GrantTotals;
 use inference::Shard;
 use privacy::noise::{Digest, OsKeyed};
+use privacy::{LifetimeCap, PrivacyError, PromisePair};
 use std::sync::Arc;
 
 /// A site that signs everything.
 pub(super) struct RowsOwner {
     pub(super) shard: Arc<Shard>,
     pub(super) seed: u64,
+    /// The relation and the unit of what was proposed last.
+    pub(super) pair: PromisePair,
 }
 
 impl SiteOwner for RowsOwner {
-    fn consider(&mut self, _: &Manifest, _: &RunParts, _: usize, _: GrantTotals) -> Verdict {
+    fn consider(&mut self, _: &Manifest, parts: &RunParts, site: usize, _: &Account) -> Verdict {
+        self.pair = parts.pair(site).unwrap();
         Verdict::Sign
+    }
+    fn cap(&self, _: &Account) -> Result<LifetimeCap, PrivacyError> {
+        Ok(cap(self.pair))
     }
     fn rows(&mut self, _: &Manifest, _: &RunParts, _: usize) -> Result<(Arc<Shard>, Digest), String> {
         Ok((self.shard.clone(), [1; 32]))

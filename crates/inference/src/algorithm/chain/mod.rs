@@ -326,15 +326,16 @@ impl Algorithm for Chain {
     /// Where an answer is missing, the same is asked again.
     fn fold(&self, mut state: ChainState, answers: &Answers) -> Result<Step<ChainState>, RunError> {
         let (learning, climbing, question) = (self.learning(&state), self.climbing(&state), self.question(&state));
+        let applied = answers.noted();
         state.questions += 1;
         if let (Some(by), Some(learnt)) = (learning, state.learnt.take()) {
             let learnt = by.fold(learnt, answers)?.state;
             state.walk = self.beginning(Some(&learnt), None, &mut Coins::at(&self.key, state.questions));
             state.learnt = Some(learnt);
-            return Ok(Step { state, applied: Vec::new() });
+            return Ok(Step { state, applied });
         }
         if !self.complete(answers) {
-            return Ok(Step { state, applied: Vec::new() });
+            return Ok(Step { state, applied });
         }
         let heard = self.heard(&question, answers)?;
         let mut coins = Coins::at(&self.key, state.questions);
@@ -343,10 +344,10 @@ impl Algorithm for Chain {
                 self.target.prior_slope(climb.theta()).zip(&heard).map(|(prior, heard)| prior + heard).collect();
             climb.step(slope, rate, counts);
             state.walk = self.beginning(None, state.climb.as_ref(), &mut coins);
-            return Ok(Step { state, applied: Vec::new() });
+            return Ok(Step { state, applied });
         }
         let (draw, next) = match self.kernel.take(&self.target, state.walk, &heard, &mut coins) {
-            Taken::On(walk) => return Ok(Step { state: ChainState { walk, ..state }, applied: Vec::new() }),
+            Taken::On(walk) => return Ok(Step { state: ChainState { walk, ..state }, applied }),
             Taken::At(theta) => (theta, None),
             Taken::Moving(walk) => (walk.theta.clone(), Some(walk)),
         };
@@ -360,7 +361,7 @@ impl Algorithm for Chain {
             (_, Some(walk)) => walk,
             (_, None) => self.kernel.begin(&self.target, draw, &mut coins),
         };
-        Ok(Step { state, applied: Vec::new() })
+        Ok(Step { state, applied })
     }
 
     /// A number or a slope, by the question that is open.

@@ -14,8 +14,8 @@ use crate::algorithm::pvi::COVARIANCE_KEY;
 use crate::algorithm::{GlobalVi, Protocol};
 use crate::client::Summing;
 use crate::describe::{
-    Allowed, Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Pacing, Reading,
-    Registered, STRAY, VALUE, ValueKind, resolve,
+    AT_OWN_GATES, Allowed, Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Pacing,
+    Reading, Registered, STRAY, VALUE, ValueKind, resolve,
 };
 use crate::method::{AlgorithmSettings, BoundWords, Description, DrawPlan, Method, Parts};
 use crate::release::{Bound, BudgetShare, Clipped, Numbers, OpeningRelease, Release, Releases};
@@ -151,6 +151,10 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
         },
         units: Allowed { values: &[Unit::Example], because: "chains are accounted for one replaced row" },
         relations: Allowed { values: &[Adjacency::Substitute], because: "chains are accounted for one replaced row" },
+        own_numbers: Allowed {
+            values: AT_OWN_GATES,
+            because: "where only sums are opened, all log-ratios and gradients are in units of one noise",
+        },
         site_intercept: false,
         ..Limits::NONE
     },

@@ -47,7 +47,11 @@ pub(super) fn expected(settings: &LevelsSettings, study: &ExpectedStudy<'_>) -> 
     }
     let summing = crate::build::summing(study.method, public.rows.len()).ok()?;
     let sources = public.sources(promise) * summing.times(public.rows.len());
-    let numbers = PublicNumbers { rows: public.all_rows(), sources, mu: gaussian_mu(promise, &public.rows)? };
+    let numbers = PublicNumbers {
+        rows: public.all_rows(),
+        sources,
+        mu: gaussian_mu(promise, &study.method.sites, &public.rows)?,
+    };
     let own = study.method.promise.as_ref().is_some_and(|own| own.epsilon == promise.epsilon);
     let first = if own { settings.first_share } else { LevelPlan::first_of(&design, numbers) };
     let forecast =

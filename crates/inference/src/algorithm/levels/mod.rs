@@ -21,6 +21,7 @@
 
 mod belief;
 pub mod classes;
+mod descent;
 mod design;
 mod forecast;
 mod gaps;

@@ -109,13 +109,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
 };
 
 fn read(reading: &Reading<'_>) -> Result<Arc<dyn AlgorithmSettings>, Conflict> {
-    let keys = reading.keys.table("levels", LEVEL_KEYS);
-    let fitted = keys.word("prior")? == "fitted";
-    Ok(Arc::new(LevelsSettings {
-        first_share: keys.maybe_number("first_share")?.unwrap_or(1.0 / LEVELS as f64),
-        prior: if fitted { ServedPrior::Fitted } else { ServedPrior::Stated },
-        adjacency: reading.promise.map_or(Adjacency::Substitute, |promise| promise.adjacency),
-    }))
+    Ok(Arc::new(LevelsSettings::read(&reading.table("levels", LEVEL_KEYS))?))
 }
 
 /// Numbers of the first look, for d parameters: three for each at most. What a design does not use stays 0 but for its noise.
@@ -124,6 +118,17 @@ pub(super) fn first_look_numbers(dimension: usize) -> usize {
 }
 
 impl LevelsSettings {
+    /// From the table `levels`.
+    pub(super) fn read(reading: &Reading<'_>) -> Result<Self, Conflict> {
+        let keys = &reading.keys;
+        let fitted = keys.word("prior")? == "fitted";
+        Ok(Self {
+            first_share: keys.maybe_number("first_share")?.unwrap_or(1.0 / LEVELS as f64),
+            prior: if fitted { ServedPrior::Fitted } else { ServedPrior::Stated },
+            adjacency: reading.promise.map_or(Adjacency::Substitute, |promise| promise.adjacency),
+        })
+    }
+
     /// C of a sum whose rows lie in this set and have this norm, rounded up.
     fn bound(&self, set: VectorSet, norm: f64) -> Bound {
         let bound = SumBound { length: 0, set, norm }.gate_bound(self.adjacency);
@@ -232,7 +237,8 @@ impl AlgorithmSettings for LevelsSettings {
 
     fn derived(&self, method: &Method, public: &PublicNumbers) -> Vec<Derived> {
         let Some(promise) = &method.promise else { return Vec::new() };
-        let (Some(design), Some(mu)) = (InputDesign::of_layout(&public.inputs), gaussian_mu(promise, &public.rows))
+        let (Some(design), Some(mu)) =
+            (InputDesign::of_layout(&public.inputs), gaussian_mu(promise, &method.sites, &public.rows))
         else {
             return Vec::new();
         };

@@ -9,6 +9,7 @@
 //! the smaller the noise the more: then the newest level alone counts.
 
 use super::belief::InputBelief;
+use super::descent::{Descent, along};
 use super::moments::{Expectations, InputMoments};
 use crate::PriorTerm;
 use crate::linalg::{
@@ -28,10 +29,6 @@ const LEAST_GROWTH: f64 = 0.2;
 const MOST_GROWTH: f64 = 6.0;
 /// Variance of t in units of H.
 pub(super) const SPREAD: f64 = 1.15;
-/// Lengths of a step that are tried, one after the other.
-pub(super) const LENGTHS: [f64; 4] = [1.0, 0.3, 0.1, 0.03];
-/// Steps end where the objective falls by less.
-pub(super) const GAIN: f64 = 1e-2;
 /// Eigenvalues over this share of the largest diagonal entry, with a minus, count as 0.
 const NEGLIGIBLE: f64 = 1e-10;
 
@@ -59,18 +56,9 @@ pub struct PriorPrecision {
 }
 
 impl PriorPrecision {
-    /// θ_x = Tᵀθ_z, so P₀ = T diag(p) Tᵀ: diag(p) of the inputs, and p of the intercept times wwᵀ with w = (−m̂, 1).
-    ///
-    /// For a prior N(0, diag(p)⁻¹) of the coefficients of x.
+    /// [`centred_precision`], for a prior N(0, diag(p)⁻¹) of the coefficients of x.
     pub fn new(precision: &[f64], centre: &[f64]) -> Self {
-        let (p, intercept) = (centre.len(), precision[centre.len()]);
-        let w = |j: usize| if j < p { -centre[j] } else { 1.0 };
-        let mut packed = Vec::with_capacity(packed(p + 1));
-        for i in 0..=p {
-            packed.extend((0..=i).map(|j| intercept * w(i) * w(j)));
-        }
-        (0..p).for_each(|j| packed[place(j, j)] += precision[j]);
-        Self { packed, mean: vec![0.0; p + 1] }
+        Self { packed: centred_precision(precision, centre), mean: vec![0.0; centre.len() + 1] }
     }
 
     /// The same for a stated prior N(m, P⁻¹) whose deviations are rescaled so that P has this diagonal; correlations and means
@@ -98,6 +86,20 @@ impl PriorPrecision {
     fn away(&self, theta: &[f64]) -> Vec<f64> {
         theta.iter().zip(&self.mean).map(|(t, m)| t - m).collect()
     }
+}
+
+/// The precision of coefficients of z where those of x have diag(p), packed.
+///
+/// θ_x = Tᵀθ_z, so P₀ = T diag(p) Tᵀ: diag(p) of the inputs, and p of the intercept times wwᵀ with w = (−m̂, 1).
+pub(super) fn centred_precision(precision: &[f64], centre: &[f64]) -> Vec<f64> {
+    let (p, intercept) = (centre.len(), precision[centre.len()]);
+    let w = |j: usize| if j < p { -centre[j] } else { 1.0 };
+    let mut centred = Vec::with_capacity(packed(p + 1));
+    for i in 0..=p {
+        centred.extend((0..=i).map(|j| intercept * w(i) * w(j)));
+    }
+    (0..p).for_each(|j| centred[place(j, j)] += precision[j]);
+    centred
 }
 
 /// What a readout does not take for granted.
@@ -172,7 +174,7 @@ pub fn solve(
         if again > 0 {
             statistic = Statistic::seen(inputs, belief, &levels, &here, effort.doubts);
         }
-        Objective::new(inputs, prior, &statistic, &slope)?.descend(inputs, &mut here, effort.inner)?;
+        Objective::new(inputs, prior, &statistic, &slope)?.descend(&mut here, effort.inner)?;
         slope = positive_part(here.at.slope(inputs), d)?;
     }
     let mut covariance = posterior_covariance(prior, &statistic, &slope)?;
@@ -332,6 +334,7 @@ impl Iterate {
 
 /// An objective with t̄, γ and A fixed.
 struct Objective<'a> {
+    inputs: &'a InputMoments,
     prior: &'a PriorPrecision,
     statistic: &'a Statistic,
     spread: Vec<f64>,
@@ -340,12 +343,21 @@ struct Objective<'a> {
 }
 
 impl<'a> Objective<'a> {
-    fn new(inputs: &InputMoments, prior: &'a PriorPrecision, statistic: &'a Statistic, slope: &[f64]) -> Option<Self> {
+    fn new(
+        inputs: &'a InputMoments,
+        prior: &'a PriorPrecision,
+        statistic: &'a Statistic,
+        slope: &[f64],
+    ) -> Option<Self> {
         let d = inputs.width();
         let spread = spread(&statistic.grown(slope, f64::sqrt), &statistic.variance, d)?;
         let bound = sandwich(inputs.second(), &statistic.grown(&spread, |growth| growth), d);
-        Some(Self { prior, statistic, spread, bound })
+        Some(Self { inputs, prior, statistic, spread, bound })
     }
+}
+
+impl Descent for Objective<'_> {
+    type Point = Iterate;
 
     /// ΓA(t̄ − G_γ) and the objective.
     fn at(&self, here: &Iterate) -> (Vec<f64>, f64) {
@@ -361,42 +373,20 @@ impl<'a> Objective<'a> {
     }
 
     /// (P₀ + JAJ)⁻¹(HA(t̄ − G) − P₀(θ − m₀)).
-    fn step(&self, inputs: &InputMoments, here: &Iterate, weighed: &[f64]) -> Option<Vec<f64>> {
+    fn step(&self, here: &Iterate, weighed: &[f64]) -> Option<Vec<f64>> {
         let pull = symmetric_times(&self.prior.packed, &self.prior.away(&here.theta));
-        let mut step = symmetric_times(&here.at.slope(inputs), weighed);
+        let mut step = symmetric_times(&here.at.slope(self.inputs), weighed);
         step.iter_mut().zip(&pull).for_each(|(g, p)| *g -= p);
         let square = here.at.bound() * here.at.bound();
         let curvature: Vec<f64> = self.prior.packed.iter().zip(&self.bound).map(|(p, b)| p + square * b).collect();
-        let factor = cholesky(&curvature, inputs.width())?;
+        let factor = cholesky(&curvature, self.inputs.width())?;
         solve_lower(&factor, &mut step);
         solve_upper(&factor, &mut step);
         Some(step)
     }
 
-    /// Steps down, shortened until the objective falls, while they gain enough.
-    fn descend(&self, inputs: &InputMoments, here: &mut Iterate, most: usize) -> Option<()> {
-        let (mut weighed, mut objective) = self.at(here);
-        for _ in 0..most {
-            let step = self.step(inputs, here, &weighed)?;
-            let moved = |length: f64| here.theta.iter().zip(&step).map(|(t, s)| t + length * s).collect();
-            let tried = LENGTHS.into_iter().map(|length| Iterate::new(inputs, moved(length)));
-            let lower = |(_, (_, value)): &(Iterate, (Vec<f64>, f64))| *value < objective;
-            let Some((next, (residual, value))) = tried
-                .map(|next| {
-                    let at = self.at(&next);
-                    (next, at)
-                })
-                .find(lower)
-            else {
-                break;
-            };
-            let gain = objective - value;
-            (*here, weighed, objective) = (next, residual, value);
-            if gain < GAIN {
-                break;
-            }
-        }
-        objective.is_finite().then_some(())
+    fn moved(&self, here: &Iterate, step: &[f64], length: f64) -> Option<Iterate> {
+        Some(Iterate::new(self.inputs, along(&here.theta, step, length)))
     }
 }
 

@@ -9,8 +9,8 @@ use crate::algorithm::pvi::{
 };
 use crate::algorithm::source::SourceTerms;
 use crate::describe::{
-    ANY_UNIT, Allowed, Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise, Pacing,
-    PrivacyNeed, Reading, STRAY, ValueKind, resolve,
+    ANY_UNIT, AT_OWN_GATES, Allowed, Conflict, Descriptor, Key, Keys, Limits, NOT_TOGETHER, Need, Offer, Otherwise,
+    Pacing, PrivacyNeed, Reading, STRAY, ValueKind, resolve,
 };
 use crate::method::{AlgorithmSettings, Description, Method, Parts};
 use crate::public::{Derived, PublicNumbers, counted, rounded};
@@ -220,6 +220,7 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
             because: "it takes answers to its last question only",
         },
         units: ANY_UNIT,
+        own_numbers: Allowed { values: AT_OWN_GATES, because: "where only sums are opened, all levels are in units of one clip" },
         needs: &[GAUSSIAN],
         ..Limits::NONE
     },

@@ -9,9 +9,9 @@ use super::super::looks::CentredInputs;
 use super::super::moments::InputMoments;
 use super::super::readout::{CAUTIOUS, Evidence, FITTING, MOST_DEVIATIONS, NextLevel, PRIOR_COUNT};
 use super::super::settings::ServedPrior;
-use super::super::solve::{Doubts, Effort};
+use super::super::solve::{Doubts, Effort, centred_precision};
 use super::moments::{ClassLogits, ClassMoments};
-use super::solve::{ClassSolution, contrast_prior, solve_classes};
+use super::solve::{ClassSolution, solve_classes};
 use crate::linalg::{cholesky, inverse, packed, place};
 
 /// A Gaussian for the coefficients of x, class after class.
@@ -42,7 +42,7 @@ pub struct ClassReadout<'a> {
 
 impl ClassReadout<'_> {
     fn solved(&self, evidence: &Evidence, precision: &[f64], start: &[f64]) -> Option<ClassSolution> {
-        let (mean, prior) = (self.belief.mean(), contrast_prior(precision, self.inputs.centre()));
+        let (mean, prior) = (self.belief.mean(), centred_precision(precision, self.inputs.centre()));
         let moments = ClassMoments { inputs: &mean, logits: self.logits };
         solve_classes(moments, Some(self.belief), evidence.levels(), &prior, start, Effort::full(Doubts::NONE))
     }
@@ -79,7 +79,7 @@ impl ClassReadout<'_> {
         draws: &[InputMoments],
     ) -> Option<(Vec<f64>, Vec<f64>, usize)> {
         let centre = self.solved(evidence, precision, start)?;
-        let (prior, size) = (contrast_prior(precision, self.inputs.centre()), centre.point.len());
+        let (prior, size) = (centred_precision(precision, self.inputs.centre()), centre.point.len());
         let mut total = TotalCovariance::new(size);
         for inputs in draws {
             let moments = ClassMoments { inputs, logits: self.logits };

@@ -17,7 +17,7 @@ use crate::public::{Derived, PublicNumbers};
 use crate::release::{Numbers, Releases};
 use crate::settings::{Covariance, Promise, Rounds};
 use crate::{Intervals, MeasuredCoverage, PriorTerm, RunError};
-use privacy::{Adjacency, Unit};
+use privacy::Unit;
 use serde::Serialize;
 use std::f64::consts::SQRT_2;
 use std::sync::Arc;
@@ -86,15 +86,10 @@ pub(crate) const DESCRIPTOR: Descriptor<dyn AlgorithmSettings> = Descriptor {
 };
 
 fn read(reading: &Reading<'_>) -> Result<Arc<dyn AlgorithmSettings>, Conflict> {
-    let keys = reading.keys.table("levels", CLASS_KEYS);
-    let fitted = keys.word("prior")? == "fitted";
+    let levels = reading.table("levels", CLASS_KEYS);
     Ok(Arc::new(ClassLevelsSettings {
-        levels: LevelsSettings {
-            first_share: keys.maybe_number("first_share")?.unwrap_or(1.0 / LEVELS as f64),
-            prior: if fitted { ServedPrior::Fitted } else { ServedPrior::Stated },
-            adjacency: reading.promise.map_or(Adjacency::Substitute, |promise| promise.adjacency),
-        },
-        classes: keys.maybe_count("classes")?.map_or(2, |classes| classes as usize),
+        levels: LevelsSettings::read(&levels)?,
+        classes: levels.keys.maybe_count("classes")?.map_or(2, |classes| classes as usize),
     }))
 }
 
@@ -204,7 +199,7 @@ impl AlgorithmSettings for ClassLevelsSettings {
         let mut derived =
             vec![Derived::new("levels.classes", classes as i64, format!("the outcome has {classes} levels"))];
         let promise = method.promise.as_ref();
-        let mu = promise.and_then(|promise| gaussian_mu(promise, &public.rows));
+        let mu = promise.and_then(|promise| gaussian_mu(promise, &method.sites, &public.rows));
         if let (Some(promise), Some(mu), Some(design)) = (promise, mu, InputDesign::of_layout(&public.inputs)) {
             let (rows, sources) = (public.all_rows(), public.sources(promise));
             let numbers = super::super::PublicNumbers { rows, sources, mu };

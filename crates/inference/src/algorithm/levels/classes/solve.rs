@@ -5,7 +5,8 @@
 //! precision at the mode is that of the whole H.
 
 use super::super::belief::InputBelief;
-use super::super::solve::{Effort, GAIN, LEAST_NOISE, LENGTHS, MODEL_ERROR, ReleasedLevel, SPREAD};
+use super::super::descent::{Descent, along};
+use super::super::solve::{Effort, LEAST_NOISE, MODEL_ERROR, ReleasedLevel, SPREAD};
 use super::moments::{ClassExpectations, ClassMoments};
 use crate::linalg::{Eigen, cholesky, dot, inverse, place, sandwich, solve_lower, solve_upper, symmetric_times};
 
@@ -16,17 +17,6 @@ pub struct ClassSolution {
     pub point: Vec<f64>,
     /// P, packed.
     pub precision: Vec<f64>,
-}
-
-/// Precision of the prior N(0, diag(p)⁻¹) of the coefficients of x of one contrast, for coefficients of z, packed.
-///
-/// T diag(p) Tᵀ: diag(p) of the inputs, and p of the intercept times wwᵀ with w = (−m̂, 1).
-pub(super) fn contrast_prior(precision: &[f64], centre: &[f64]) -> Vec<f64> {
-    let (inputs, last) = (centre.len(), precision[centre.len()]);
-    let w = |j: usize| if j < inputs { -centre[j] } else { 1.0 };
-    let mut prior: Vec<f64> = (0..=inputs).flat_map(|i| (0..=i).map(move |j| last * w(i) * w(j))).collect();
-    (0..inputs).for_each(|j| prior[place(j, j)] += precision[j]);
-    prior
 }
 
 /// Mode and precision under a prior of each contrast, packed; with what is not known of the inputs charged to the levels as for two
@@ -186,7 +176,7 @@ impl<'a> ClassObjective<'a> {
     }
 
     /// Along eigenvectors: contrast a of v becomes Σ_b (vector a)_b·v_b.
-    fn along(&self, v: &[f64]) -> Vec<f64> {
+    fn turned(&self, v: &[f64]) -> Vec<f64> {
         self.mixed(v, |a, b| self.eigen.entry(a, b))
     }
 
@@ -209,11 +199,15 @@ impl<'a> ClassObjective<'a> {
     fn pull(&self, theta: &[f64]) -> Vec<f64> {
         theta.chunks(self.moments.inputs.width()).flat_map(|one| symmetric_times(self.prior, one)).collect()
     }
+}
+
+impl Descent for ClassObjective<'_> {
+    type Point = ClassIterate;
 
     /// A(t̄ − G) and the objective.
     fn at(&self, here: &ClassIterate) -> (Vec<f64>, f64) {
         let missing: Vec<f64> = self.statistic.iter().zip(&here.score).map(|(t, g)| t - g).collect();
-        let parts = self.along(&missing);
+        let parts = self.turned(&missing);
         let parts = parts.chunks(self.moments.inputs.width()).zip(&self.spreads);
         let weighed = self.back(&parts.flat_map(|(one, spread)| symmetric_times(spread, one)).collect::<Vec<f64>>());
         let objective = 0.5 * dot(&here.theta, &self.pull(&here.theta)) + 0.5 * dot(&missing, &weighed);
@@ -225,7 +219,7 @@ impl<'a> ClassObjective<'a> {
         let d = self.moments.inputs.width();
         let mut slope = self.moments.slope(&here.at).times(weighed);
         slope.iter_mut().zip(self.pull(&here.theta)).for_each(|(g, p)| *g -= p);
-        let mut step = self.along(&slope);
+        let mut step = self.turned(&slope);
         let ratio = (here.at.secant() / self.eigen.values.iter().sum::<f64>()).max(1.0);
         for (one, bound) in step.chunks_mut(d).zip(&self.bounds) {
             let curvature: Vec<f64> = self.prior.iter().zip(bound).map(|(p, b)| p + ratio * ratio * b).collect();
@@ -236,29 +230,8 @@ impl<'a> ClassObjective<'a> {
         Some(self.back(&step))
     }
 
-    /// Steps down, shortened until the objective falls, while they gain enough.
-    fn descend(&self, here: &mut ClassIterate, most: usize) -> Option<()> {
-        let (mut weighed, mut objective) = self.at(here);
-        for _ in 0..most {
-            let step = self.step(here, &weighed)?;
-            let moved = |length: f64| here.theta.iter().zip(&step).map(|(t, s)| t + length * s).collect();
-            let tried = LENGTHS.into_iter().filter_map(|length| ClassIterate::new(self.moments, moved(length)));
-            let Some((next, (residual, value))) = tried
-                .map(|next| {
-                    let at = self.at(&next);
-                    (next, at)
-                })
-                .find(|(_, (_, value))| *value < objective)
-            else {
-                break;
-            };
-            let gain = objective - value;
-            (*here, weighed, objective) = (next, residual, value);
-            if gain < GAIN {
-                break;
-            }
-        }
-        objective.is_finite().then_some(())
+    fn moved(&self, here: &ClassIterate, step: &[f64], length: f64) -> Option<ClassIterate> {
+        ClassIterate::new(self.moments, along(&here.theta, step, length))
     }
 }
 
@@ -267,6 +240,7 @@ mod tests {
     use super::super::moments::ClassLogits;
     use super::*;
     use crate::algorithm::levels::moments::InputMoments;
+    use crate::algorithm::levels::solve::centred_precision;
     use crate::algorithm::levels::{Doubts, PriorPrecision, solve};
 
     /// Levels without noise of their own at a few points, of statistics that are exactly those of Θ.
@@ -289,7 +263,7 @@ mod tests {
             score: level.score.iter().map(|u| u / root).collect(),
             noise: vec![400.0; 3],
         });
-        let prior = contrast_prior(&[1.0; 3], &[0.0; 2]);
+        let prior = centred_precision(&[1.0; 3], &[0.0; 2]);
         let found = solve_classes(moments, None, &levels, &prior, &[0.0; 3], Effort::full(Doubts::NONE)).unwrap();
         let prior = PriorPrecision::new(&[0.5; 3], &[0.0; 2]);
         let one = solve(&inputs, None, &singles, &prior, &[0.0; 3], Effort::full(Doubts::NONE)).unwrap();
