@@ -172,6 +172,55 @@ fn figure_1b_of_paper_i_is_theorem_1() {
     assert!(by_colluders.windows(2).all(|two| two[0].0 < two[1].0));
 }
 
+/// Closed forms of (4.31) and (4.32): 18.6 % and 4e-6 at 20 clients; more clients and more rows make them rarer.
+#[test]
+fn figure_4_15_of_the_thesis_has_its_closed_forms() {
+    let drawn = Room::new("fig415").drawn(&bundled("thesis-fig4.15"));
+    let start = bounds(&drawn, 0, "σ = 5");
+    assert!((start[3].0 - 0.185_547).abs() < 1e-5, "{start:?}");
+    let end = bounds(&drawn, 1, "10 rows of each");
+    assert!((end[3].0 / 3.872_108e-6 - 1.0).abs() < 1e-3, "{end:?}");
+    let more = bounds(&drawn, 1, "20 rows of each");
+    assert!(end.windows(2).all(|two| two[1].0 < two[0].0) && more[3].0 < end[3].0);
+}
+
+/// Noise moves the mode of the variance under 1/Λ and its mean over it, more so the larger it is.
+#[test]
+fn figure_4_3_of_the_thesis_shows_its_bias() {
+    let drawn = Room::new("fig43").drawn(&bundled("thesis-fig4.3"));
+    let places: Vec<f64> =
+        drawn["figures"][1]["at"].as_array().unwrap().iter().map(|at| at.as_f64().unwrap()).collect();
+    let mode = |line| {
+        let line = bounds(&drawn, 1, line);
+        let best = (0..line.len()).max_by(|&a, &b| line[a].0.total_cmp(&line[b].0)).unwrap();
+        places[best]
+    };
+    assert!(mode("C = 1") < mode("C = 0.5") && mode("C = 0.5") < 1.0 / 16.5, "{} {}", mode("C = 1"), mode("C = 0.5"));
+}
+
+/// The errors that `docs/maths/correction.md` states, and a density that is one of no other variance.
+#[test]
+fn the_supplement_of_paper_ii_has_the_stated_errors() {
+    let drawn = Room::new("supplement").drawn(&bundled("paper2-supplement"));
+    let errors = bounds(&drawn, 0, "our mixtures");
+    assert!((errors[0].0 / 8.7e-7 - 1.0).abs() < 0.5 && (errors[4].0 / 1.16e-3 - 1.0).abs() < 0.01, "{errors:?}");
+    assert!(errors.windows(2).all(|two| two[0].0 < two[1].0), "{errors:?}");
+    let worst = bounds(&drawn, 2, "C = 2").into_iter().map(|error| error.0).fold(0.0, f64::max);
+    assert!(worst <= errors[4].0 && worst > 0.9 * errors[4].0, "{worst}");
+}
+
+/// A row of the paper's section 4: proposals of variance 0.01 are clipped now and then, those of variance 1 mostly.
+#[test]
+fn figure_1c_of_paper_ii_rises_with_the_proposals() {
+    let text = bundled("paper2-fig1");
+    let last = text.rfind("[[curves]]").unwrap();
+    let head = "schema = 1\n[study]\nname = \"clipped\"\n";
+    let drawn = Room::new("fig1c").drawn(&format!("{head}{}", &text[last..]));
+    let shares = bounds(&drawn, 0, "b = 1000, N₀ = 100: √b/N₀ = 0.316");
+    assert!(shares.windows(2).all(|two| two[0].0 <= two[1].0), "{shares:?}");
+    assert!(shares[3].0 > 1e-4 && shares[3].0 < 0.05 && shares[9].0 > 0.5, "{shares:?}");
+}
+
 /// Golden values krrstrong-01, -04, -06 and krrweak-01, -03, -04. The paper, section 4.2: the weak adversary's bounds are
 /// under those of Feldman et al.; the strong one's are above.
 #[test]

@@ -163,7 +163,7 @@ fn what_a_chain_cannot_be_is_refused_with_its_line() {
         ("iterations = 300", "iterations = 300, leaps = 3", "S011", "belongs to sampler \"hamiltonian\""),
         ("iterations = 300", "iterations = 300, counts_as = 0", "S004", "counts_as is 0"),
         ("sampler = \"penalty\"", "sampler = \"hamiltonian\"", "S001", "`leaps`"),
-        ("sampler = \"penalty\"", "variance = 3.0, sampler = \"barker\"", "S004", "1, 1.5 or 2"),
+        ("sampler = \"penalty\"", "variance = 3.5, sampler = \"barker\"", "S004", "at most 3.288"),
         ("epsilon = 4.0", "clip = 2.0, epsilon = 4.0", "S011", "follows from other settings"),
         ("adjacency = \"substitute\"", "adjacency = \"add-remove\"", "S008", "one replaced row"),
         ("chain = { sampler = \"penalty\", iterations = 300, step = 0.1 }", "rounds = 3", "S001", "`chain`"),

@@ -22,7 +22,8 @@ const OWN: &[&str] = &[
 ];
 
 /// Figures of accounting that take less than a second.
-const QUICK: [&str; 2] = ["dissertation-fig2.1", "paper1-fig1b"];
+const QUICK: [&str; 5] =
+    ["dissertation-fig2.1", "paper1-fig1b", "thesis-fig4.3", "thesis-fig4.15", "paper2-supplement"];
 
 /// Tables of rows that are fetched: without these there is nothing to check.
 const FETCHED: [&str; 1] = ["tmlr-fig2"];

@@ -9,7 +9,7 @@ use inference::chain::Component;
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// The variances C that have a table.
-pub(crate) const VARIANCES: [f64; 3] = [2.0, 1.5, 1.0];
+pub(crate) const VARIANCES: [f64; 10] = [3.25, 3.0, 2.75, 2.5, 2.25, 2.0, 1.75, 1.5, 1.25, 1.0];
 /// Distance of neighbouring candidates for a component's mean, and of neighbouring points of the fit.
 const SPACING: f64 = 1.0 / 16.0;
 /// Deviation of every candidate.

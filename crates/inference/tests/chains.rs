@@ -130,9 +130,9 @@ fn what_a_chain_cannot_do_is_refused_by_the_plan() {
         Err(RunError::Conflict(conflict)) => (conflict.key, conflict.code, conflict.what),
         other => panic!("{other:?}"),
     };
-    let no_correction = BarkerSampler { step: 0.1, noise: TestNoise::Fixed { variance: 3.0 } };
+    let no_correction = BarkerSampler { step: 0.1, noise: TestNoise::Fixed { variance: 3.5 } };
     for (settings, key, text) in [
-        (warmed_up(no_correction, 500), "chain.variance", "1, 1.5 or 2"),
+        (warmed_up(no_correction, 500), "chain.variance", "at most 3.288"),
         (ChainSettings { counts_as: Some(13), ..base() }, "chain.counts_as", "at most the 12"),
         (ChainSettings { warm_up: 500, ..base() }, "chain.iterations", "fewer than 4 draws"),
     ] {

@@ -80,6 +80,34 @@ fn without_much_noise_every_rule_and_reading_finds_the_exact_posterior() {
     }
 }
 
+/// Means far from 0: values are bounded about the released means, and the sums are moved back. Without that, thresholds in
+/// deviations about 0 are wide, or cut what is far out.
+#[test]
+fn means_that_are_not_0_are_asked_for_and_taken_back() {
+    let far = |count, seed| {
+        let mut rng = rng(seed);
+        let mut rows = Rows::new(2, 2).unwrap();
+        for _ in 0..count {
+            let x = [3.0 + uniform(&mut rng), -2.0 + 0.5 * uniform(&mut rng)];
+            rows.push(Row { numbers: &x, ones: &[], outcome: x[0] - 0.5 * x[1] + 0.1 * uniform(&mut rng) }).unwrap();
+        }
+        rows
+    };
+    let sites: Vec<Site> = (0..3).map(|m| site(&format!("site {m}"), far(300, m))).collect();
+    let test = far(5, 99);
+    for aggregator in [Aggregator::None, Aggregator::Curator] {
+        let rule = Projected { bound: 6.0, share: 0.3, means: Some(0.2) };
+        let method = statistics("means", rule, StatisticsReading::Naive, hardly_noised(aggregator));
+        let simulation = of(&method, &sites, &test);
+        let record = simulation.run(&mut ()).unwrap();
+        assert_eq!(record.rounds, 3, "means, standard deviations, products");
+        let exact = simulation.exact_posterior().unwrap().unwrap();
+        for (j, (mean, exact)) in record.posterior.mean().iter().zip(exact.mean()).enumerate() {
+            assert!((mean - exact).abs() < 0.05, "{aggregator:?}, {j}: {mean}, exactly {exact}");
+        }
+    }
+}
+
 /// Found by review: a run of less than ten rounds was told the mean divergence of what it served and of the prior.
 #[test]
 fn the_divergence_of_one_round_is_that_of_what_is_served() {
@@ -103,10 +131,14 @@ fn sensitivities_are_those_of_the_paper_and_outer_products_have_less() {
     let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
     let plain = of(PlainProducts { bound: c }, d, Adjacency::Substitute);
     near(plain[0].1, ((d * (2 * d - 1) + 4 * d) as f64).sqrt() * c * c);
-    let projected = of(Projected { bound: c, share: 0.3 }, d, Adjacency::Substitute);
+    let projected = of(Projected { bound: c, share: 0.3, means: None }, d, Adjacency::Substitute);
     assert_eq!(projected.len(), 2);
     near(projected[0].1, c * c * 12.0_f64.sqrt());
     near(projected[1].1, ((d * (2 * d - 1) + 4 * d) as f64).sqrt());
+    // Means first: a value moves by 2c at most. What is asked about them afterwards is bounded as before.
+    let centred = of(Projected { bound: c, share: 0.3, means: Some(0.1) }, d, Adjacency::Substitute);
+    near(centred[0].1, 2.0 * c * 12.0_f64.sqrt());
+    assert_eq!(centred[1..], projected[..]);
     let row = of(RowNorm { deviations: Deviations::Known, radius: 0.7 }, d, Adjacency::Substitute);
     near(row[0].1, 2.0_f64.sqrt() * 0.49 * 12.0);
     let removed = of(RowNorm { deviations: Deviations::Known, radius: 0.7 }, d, Adjacency::AddRemove);

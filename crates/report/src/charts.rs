@@ -8,7 +8,7 @@ use inference::OneParameter;
 use inference::results::{Curve, CurvePoint};
 use inference::score::ScoreUnit;
 use std::f64::consts::TAU;
-use study::{Cell, Chart, FigureScore, HeatChart, Quantity, RunChart, Traced};
+use study::{Cell, Chart, DrawsChart, FigureScore, HeatChart, Quantity, RunChart, Traced};
 
 /// Places at which a density is drawn.
 const PLACES: usize = 161;
@@ -34,6 +34,7 @@ pub(crate) fn charts(asked: &[Chart], cells: &[Cell], traced: &[Traced]) -> Stri
                 html += &panels(&id, runs, (&heading, DENSITIES), |seed| densities(runs, seed, traced));
             }
             Chart::Seeds(runs) => dots += &seeds(&id, runs, traced),
+            Chart::Draws(drawn) => html += &draws(&id, drawn, traced),
         }
     }
     grid(&heat, HEAT) + &grid(&dots, SEEDS) + &html
@@ -56,6 +57,33 @@ const DENSITIES: &str = "One run for each seed. q has the mean natural parameter
                          all rows without privacy.";
 const SEEDS: &str =
     "A point for each seed, which draws the coefficient, the rows and the noise; means of its last ten rounds.";
+
+const DRAWS: &str =
+    "Draws of the first seed's chains after their warm-up, evenly thinned; all panels have the same axes.";
+
+/// A panel of draws for each method, all with the same axes; nothing where no method drew two parameters.
+fn draws(id: &str, asked: &DrawsChart, traced: &[Traced]) -> String {
+    let of = |method: &String| traced.iter().find(|run| run.method == *method && run.column == asked.column);
+    let shown: Vec<&Traced> = asked.methods.iter().filter_map(of).filter(|run| !run.draws.is_empty()).collect();
+    let all = || shown.iter().flat_map(|run| &run.draws);
+    let low = all().fold((f64::INFINITY, f64::INFINITY), |low, at| (low.0.min(at.0), low.1.min(at.1)));
+    let high = all().fold((f64::NEG_INFINITY, f64::NEG_INFINITY), |high, at| (high.0.max(at.0), high.1.max(at.1)));
+    let panel = |(number, run): (usize, &&Traced)| {
+        // Lines of one place each stretch the axes of every panel to those of all.
+        let corner = |at: (f64, f64)| Series::line("", vec![at, at], Mark::reference(0));
+        let title = run.method.clone();
+        let plot = Plot {
+            title: title.clone(),
+            x: Axis::new(&asked.along, Scale::Linear),
+            y: Axis::new(&asked.up, Scale::Linear),
+            series: vec![Series::dots(&run.method, run.draws.clone(), Mark::of(number)), corner(low), corner(high)],
+        };
+        figure(&plot.figure(&format!("{id}-{number}"), &described(&plot)), &title)
+    };
+    let figures: String = shown.iter().enumerate().map(panel).collect();
+    let heading = format!("Draws of {} and {}", asked.along, asked.up);
+    framed(&heading, "", &figures, DRAWS)
+}
 
 /// One heat map of the cells of a table.
 fn heat_map(id: &str, map: &HeatChart, cells: &[Cell]) -> String {

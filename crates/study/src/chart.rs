@@ -6,7 +6,7 @@ use super::synthetic::LINEAR;
 use super::typed::StudyAsTyped;
 use super::unroll::Named;
 use inference::OneParameter;
-use inference::results::{Curve, Results};
+use inference::results::{ChainResult, Curve, Results};
 use serde::Deserialize;
 
 /// One of `cells`
@@ -45,6 +45,21 @@ pub enum Chart {
     Posteriors(RunChart),
     /// A number of every run against the parameter that its rows were drawn with.
     Seeds(RunChart),
+    /// Draws of chains.
+    Draws(DrawsChart),
+}
+
+/// Whose draws are shown: their first two parameters against one another, a panel for each method.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DrawsChart {
+    /// The first parameter.
+    pub along: String,
+    /// The second one.
+    pub up: String,
+    /// In the order of the panels.
+    pub methods: Vec<String>,
+    /// Their column.
+    pub column: String,
 }
 
 /// What a heat map shows.
@@ -81,7 +96,7 @@ pub struct RunChart {
     pub epsilon: Option<f64>,
 }
 
-/// The runs of one method in one column, of a conjugate model with one parameter.
+/// The runs of one method in one column: of a conjugate model with one parameter, or the draws of a chain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Traced {
     /// The method.
@@ -92,13 +107,15 @@ pub struct Traced {
     pub curves: Vec<Curve>,
     /// One for each seed: the mean divergence of the last rounds.
     pub kl: Vec<f64>,
-    /// One for each seed.
+    /// One for each seed; none of other models.
     pub parameter: Vec<OneParameter>,
+    /// Draws of the first seed, evenly thinned: the first two parameters.
+    pub draws: Vec<(f64, f64)>,
 }
 
-/// What charts of single runs are drawn from; nothing of models with more than one parameter.
+/// What charts of single runs are drawn from; nothing of methods without draws whose model has more than one parameter.
 pub fn traced(column: &str, results: &Results) -> Vec<Traced> {
-    let known = results.methods.iter().filter(|method| !method.parameter.is_empty());
+    let known = results.methods.iter().filter(|method| !method.parameter.is_empty() || method.chain.is_some());
     known
         .map(|method| Traced {
             method: method.name.clone(),
@@ -106,8 +123,16 @@ pub fn traced(column: &str, results: &Results) -> Vec<Traced> {
             curves: method.curves.clone(),
             kl: method.kl.as_ref().map(|kl| kl.per_seed.clone()).unwrap_or_default(),
             parameter: method.parameter.clone(),
+            draws: method.chain.as_ref().map(pairs_of_draws).unwrap_or_default(),
         })
         .collect()
+}
+
+/// The first two parameters of the draws that results keep.
+fn pairs_of_draws(chain: &ChainResult) -> Vec<(f64, f64)> {
+    let [first, second, ..] = chain.courses.as_slice() else { return Vec::new() };
+    let chains = first.traces.iter().zip(&second.traces);
+    chains.flat_map(|(first, second)| first.iter().copied().zip(second.iter().copied())).collect()
 }
 
 /// The charts of a study, each of cells or runs that it will have.
@@ -130,6 +155,7 @@ fn one(
         FigureKind::Rounds => runs(figure, typed, names).and_then(along_rounds).map(Chart::Rounds),
         FigureKind::Posteriors => runs(figure, typed, names).and_then(of_seeds).map(Chart::Posteriors),
         FigureKind::Seeds => runs(figure, typed, names).and_then(over_seeds).map(Chart::Seeds),
+        FigureKind::Draws => draws(figure, typed, names).map(Chart::Draws),
     };
     made.map_err(|(message, hint)| source.fault(path, "S004", message, hint))
 }
@@ -139,6 +165,7 @@ type Wrong = (String, &'static str);
 
 const HEAT: &str = "up = \"κ\", method = \"pvi\", cells = [{ at = 0.0, up = 0.5, column = \"A\" }]";
 const RUNS: &str = "methods = [\"C = 5\"], quantity = \"precision\", seeds = [1]; a study of several columns names one";
+const DRAWS: &str = "along = \"θ₁\", up = \"θ₂\", methods = [\"DP Barker\"]; a study of several columns names one";
 const MADE: &str = "single runs are drawn of source = \"synthetic-linear\" with one input";
 
 fn heat_map(figure: &FigureAsTyped, typed: &StudyAsTyped, names: &[Named]) -> Result<HeatChart, Wrong> {
@@ -192,6 +219,18 @@ fn runs(figure: &FigureAsTyped, typed: &StudyAsTyped, names: &[Named]) -> Result
         seeds: figure.seeds.clone(),
         epsilon: figure.epsilon,
     })
+}
+
+/// The draws that a figure names: of methods of the study, which may turn out to draw nothing.
+fn draws(figure: &FigureAsTyped, typed: &StudyAsTyped, names: &[Named]) -> Result<DrawsChart, Wrong> {
+    let wrong = |message: String| (message, DRAWS);
+    let up = figure.up.clone().ok_or_else(|| wrong("draws have `up`, the second parameter".into()))?;
+    if figure.methods.is_empty() {
+        return Err(wrong("a figure of draws without methods".into()));
+    }
+    figure.methods.iter().try_for_each(|name| known(name, names)).map_err(wrong)?;
+    let column = column(figure.column.as_ref(), typed).map_err(wrong)?;
+    Ok(DrawsChart { along: figure.along.clone(), up, methods: figure.methods.clone(), column })
 }
 
 fn known(name: &str, names: &[Named]) -> Result<(), String> {

@@ -27,7 +27,7 @@ pub(crate) struct FigureAsTyped {
     pub(super) column: Option<String>,
     #[serde(rename = "line", default)]
     lines: Vec<LineAsTyped>,
-    /// Heat map: what is on its vertical axis.
+    /// Heat map, draws: what is on its vertical axis.
     pub(super) up: Option<String>,
     /// Heat map: the method, and the one whose score is taken away from its.
     pub(super) method: Option<String>,
@@ -58,19 +58,21 @@ pub(super) enum FigureKind {
     Posteriors,
     /// A number of each run against the parameter that its rows were drawn with.
     Seeds,
+    /// Draws of chains: two parameters against one another.
+    Draws,
 }
 
 impl FigureAsTyped {
     /// The first key that is there and belongs to another kind of figure.
     pub(super) fn stray(&self) -> Option<&'static str> {
-        use FigureKind::{HeatMap, Lines, Posteriors, Rounds, Seeds};
+        use FigureKind::{Draws, HeatMap, Lines, Posteriors, Rounds, Seeds};
         let keys: [(&str, bool, &[FigureKind]); 12] = [
             ("score", self.score.is_some(), &[Lines, HeatMap]),
             ("range", self.range.is_some(), &[Lines]),
-            ("methods", !self.methods.is_empty(), &[Lines, Rounds, Posteriors, Seeds]),
-            ("column", self.column.is_some(), &[Lines, Rounds, Posteriors, Seeds]),
+            ("methods", !self.methods.is_empty(), &[Lines, Rounds, Posteriors, Seeds, Draws]),
+            ("column", self.column.is_some(), &[Lines, Rounds, Posteriors, Seeds, Draws]),
             ("line", !self.lines.is_empty(), &[Lines]),
-            ("up", self.up.is_some(), &[HeatMap]),
+            ("up", self.up.is_some(), &[HeatMap, Draws]),
             ("method", self.method.is_some(), &[HeatMap]),
             ("minus", self.minus.is_some(), &[HeatMap]),
             ("cells", !self.cells.is_empty(), &[HeatMap]),

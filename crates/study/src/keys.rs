@@ -283,11 +283,11 @@ const HEAT_CELL: &[Key] = &[
 ];
 
 const FIGURE: &[Key] = &[
-    Key::new("kind", ValueKind::Word(&["lines", "heat-map", "rounds", "posteriors", "seeds"]), "\"heat-map\"")
+    Key::new("kind", ValueKind::Word(&["lines", "heat-map", "rounds", "posteriors", "seeds", "draws"]), "\"heat-map\"")
         .about(
             "lines: a score against a number; heat-map: a score over a grid of columns; and of synthetic-linear rows with one input: \
              rounds, single runs along their rounds; posteriors, densities of single runs beside the exact one; seeds, a point for \
-             every run by the coefficient that its rows were drawn with",
+             every run by the coefficient that its rows were drawn with; and of chains: draws, their first two parameters",
         )
         .otherwise(Otherwise::Word("lines")),
     Key::new("along", ValueKind::Text, "\"epsilon\"").about("what is on the horizontal axis"),
@@ -298,13 +298,13 @@ const FIGURE: &[Key] = &[
         .about("lines: least and largest score that is drawn")
         .optional(),
     Key::new("methods", ValueKind::Texts, "[\"pvi\"]")
-        .about("lines: methods with a list of ε, and as levels baselines and methods without privacy; runs: the methods drawn")
+        .about("lines: methods with a list of ε, and as levels baselines and methods without privacy; runs, draws: the methods drawn")
         .optional(),
     Key::new("column", ValueKind::Text, "\"A\"")
         .about("the column of methods; without it each column of lines has a panel")
         .optional(),
     Key::new("line", ValueKind::Tables(LINE), "[]").about("lines point by point").optional(),
-    Key::new("up", ValueKind::Text, "\"kappa\"").about("heat-map: what is on the vertical axis").optional(),
+    Key::new("up", ValueKind::Text, "\"kappa\"").about("heat-map, draws: what is on the vertical axis").optional(),
     Key::new("method", ValueKind::Text, "\"pvi\"").about("heat-map: the method whose score is coloured").optional(),
     Key::new("minus", ValueKind::Text, "\"global VI\"")
         .about("heat-map: the method whose score is taken away from it")

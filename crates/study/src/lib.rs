@@ -77,7 +77,7 @@ pub mod warnings;
 pub mod words;
 
 pub use agreement::{Agreement, differing};
-pub use chart::{Chart, HeatChart, Quantity, RunChart, Traced, traced};
+pub use chart::{Chart, DrawsChart, HeatChart, Quantity, RunChart, Traced, traced};
 pub use check::Check;
 pub use coverage::{CoverageCell, CoverageShare, JUDGED, coverage_cells, coverage_count};
 pub use data::{Data, DeclaredRows, ScoresIn};

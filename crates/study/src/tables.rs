@@ -88,6 +88,11 @@ pub const TABLES: &[(&str, &str, &str)] = &[
         include_str!("../studies/thesis-fig4.2.toml"),
     ),
     (
+        "thesis-fig4.3",
+        "Sharma's thesis, Figure 4.3: what noisy natural parameters say of the mean and the variance, in closed form",
+        include_str!("../studies/thesis-fig4.3.toml"),
+    ),
+    (
         "thesis-fig4.4",
         "Sharma's thesis, Figure 4.4: clipped analytic updates of each row at ε = 10, by clipping bound",
         include_str!("../studies/thesis-fig4.4.toml"),
@@ -143,6 +148,11 @@ pub const TABLES: &[(&str, &str, &str)] = &[
         include_str!("../studies/thesis-fig4.14.toml"),
     ),
     (
+        "thesis-fig4.15",
+        "Sharma's thesis, Figure 4.15: how often a client's noisy precision is negative, at the start and near convergence",
+        include_str!("../studies/thesis-fig4.15.toml"),
+    ),
+    (
         "thesis-fig4.16",
         "Sharma's thesis, Figure 4.16: natural parameters along rounds without local clipping, past ε = 10",
         include_str!("../studies/thesis-fig4.16.toml"),
@@ -164,8 +174,13 @@ pub const TABLES: &[(&str, &str, &str)] = &[
     ),
     (
         "paper2-fig1",
-        "Heikkilä et al. 2019, Figure 1(a) and (b): ε of a private chain by batch and by iterations",
+        "Heikkilä et al. 2019, Figure 1: ε of a private chain by batch and by iterations, and how many log-ratios are clipped",
         include_str!("../studies/paper2-fig1.toml"),
+    ),
+    (
+        "paper2-supplement",
+        "Heikkilä et al. 2019, Supplement, Figures 1 to 3: how near a corrected test is to Barker's",
+        include_str!("../studies/paper2-supplement.toml"),
     ),
     (
         "paper2-fig3",

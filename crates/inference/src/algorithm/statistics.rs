@@ -45,14 +45,16 @@ pub struct Statistics {
     pub reading: StatisticsReading,
     /// Between which data sets privacy is promised.
     pub adjacency: Adjacency,
-    /// What was agreed with each client, of the round for deviations and of the last; the former empty without one.
-    pub terms: [Vec<Terms>; 2],
+    /// What was agreed with each client, round by round.
+    pub terms: Vec<Vec<Terms>>,
     /// Who adds up.
     pub summing: Summing,
     /// Declared rows of each client.
     pub rows: Vec<u64>,
     /// Projection thresholds of inputs and outcome, in deviations: found on synthetic data.
     pub thresholds: [f64; 2],
+    /// The place of the intercept, if there is one: its mean is not asked for.
+    pub intercept: Option<usize>,
 }
 
 /// What the server knows.
@@ -62,6 +64,8 @@ pub struct StatisticsState {
     pub deviations: Option<Vec<f64>>,
     /// What is served, after the last round.
     pub served: Option<ServedRegression>,
+    /// Means of inputs and outcome, as released.
+    pub means: Option<Vec<f64>>,
 }
 
 /// A sum over rows with the noise in it, in the units of what was asked.
@@ -80,9 +84,69 @@ impl Statistics {
         self.problem.family.dimension()
     }
 
-    /// What is asked with these deviations.
-    fn question(&self, deviations: Option<&[f64]>) -> RowSums {
-        self.rule.asked(deviations, self.thresholds, self.d())
+    /// What is asked with these means and deviations.
+    ///
+    /// About means an intercept keeps its place: it is 1 in every row, and is bounded by that.
+    fn question(&self, means: Option<&[f64]>, deviations: Option<&[f64]>) -> RowSums {
+        let mut asked = self.rule.asked(deviations, self.thresholds, self.d());
+        match (self.rule.means_share().and(self.rule.assumed_bound()), means) {
+            (None, _) => asked,
+            (Some(bound), None) => RowSums::Totals { bound },
+            (Some(_), Some(means)) => {
+                if let (RowSums::Products { bounds }, Some(place)) = (&mut asked, self.intercept) {
+                    bounds.iter_mut().skip(place).take(1).for_each(|bound| *bound = 1.0);
+                }
+                RowSums::Centred { centre: means.to_vec(), of: Box::new(asked) }
+            }
+        }
+    }
+
+    /// The round in which this is asked, from 0.
+    fn round(&self, asked: &RowSums) -> usize {
+        let about_means = usize::from(self.rule.means_share().is_some());
+        match asked.apart().1 {
+            RowSums::Totals { .. } => 0,
+            RowSums::Squares { .. } => about_means,
+            _ => about_means + usize::from(self.rule.deviations_share().is_some()),
+        }
+    }
+
+    /// Means from noisy sums, within the assumed bound; that of an intercept is left at 0.
+    fn means(&self, heard: &Heard) -> Vec<f64> {
+        let bound = self.rule.assumed_bound().unwrap_or(f64::MAX);
+        let mean = |(j, sum): (usize, &f64)| {
+            let mean = (sum / heard.rows.max(1) as f64).clamp(-bound, bound);
+            if self.intercept == Some(j) { 0.0 } else { mean }
+        };
+        heard.sum.iter().enumerate().map(mean).collect()
+    }
+
+    /// Σxxᵀ packed and Σxy of x = x′ + m, y = y′ + m_y, from those of x′ and y′:
+    ///
+    /// ```text
+    /// Σxⱼxₖ = Σx′ⱼx′ₖ + mⱼΣx′ₖ + mₖΣx′ⱼ + N mⱼmₖ
+    /// ```
+    ///
+    /// Σx′ is among the products with an intercept; without one the means are taken at their word, and it is 0.
+    fn moved(&self, products: &mut [f64], with_outcome: &mut [f64], centre: &[f64], rows: u64) {
+        let (d, n) = (self.d(), rows as f64);
+        let firsts: Vec<f64> = match self.intercept {
+            Some(b) => (0..d)
+                .map(|j| if j == b { n } else { products[linalg::place(j.max(b), j.min(b))] })
+                .chain([with_outcome[b]])
+                .collect(),
+            None => vec![0.0; d + 1],
+        };
+        for j in 0..d {
+            for k in 0..=j {
+                products[linalg::place(j, k)] +=
+                    centre[j] * firsts[k] + centre[k] * firsts[j] + n * centre[j] * centre[k];
+            }
+            with_outcome[j] += centre[d] * firsts[j] + centre[j] * firsts[d] + n * centre[j] * centre[d];
+        }
+        if let Some(b) = self.intercept {
+            products[linalg::place(b, b)] = n;
+        }
     }
 
     /// A total in the units of what was asked, the rows that are in it, and the deviation of its noise.
@@ -90,8 +154,8 @@ impl Statistics {
     /// Values that lie in an interval were moved to its middle before they were summed
     /// ([`RowSums`]); the middles are added again here, times the public number of rows.
     fn heard(&self, asked: &RowSums, answers: &Answers) -> Result<Heard, RunError> {
-        let (d, opening) = (self.d(), matches!(asked, RowSums::Squares { .. }));
-        let terms = &self.terms[usize::from(!opening)];
+        let d = self.d();
+        let terms = self.terms.get(self.round(asked)).ok_or_else(misfit)?;
         let (totals, from): (Vec<&GridVector>, Vec<usize>) = match answers {
             Answers::Each(each) => each.iter().map(|(client, answer)| (answer, *client)).unzip(),
             Answers::Sum { total, from } => (vec![total], from.clone()),
@@ -124,11 +188,17 @@ impl Statistics {
     /// The statistics, with what is known of their noise.
     fn noisy(&self, asked: &RowSums, heard: Heard) -> Noisy {
         let d = self.d();
-        match asked {
-            RowSums::Outer { scales, radius } => Noisy::outer(&heard.sum, scales, *radius, heard.rows, heard.noise),
-            _ => {
-                let (products, with_outcome) = heard.sum.split_at(linalg::packed(d));
-                Noisy::products(products.to_vec(), with_outcome.to_vec(), heard.noise)
+        match asked.apart() {
+            (_, RowSums::Outer { scales, radius }) => {
+                Noisy::outer(&heard.sum, scales, *radius, heard.rows, heard.noise)
+            }
+            (centre, _) => {
+                let mut products = heard.sum;
+                let mut with_outcome = products.split_off(linalg::packed(d));
+                if !centre.is_empty() {
+                    self.moved(&mut products, &mut with_outcome, centre, heard.rows);
+                }
+                Noisy::products(products, with_outcome, heard.noise)
             }
         }
     }
@@ -165,20 +235,27 @@ impl Algorithm for Statistics {
     }
 
     fn ask(&self, state: &StatisticsState) -> RowSums {
-        self.question(state.deviations.as_deref())
+        self.question(state.means.as_deref(), state.deviations.as_deref())
     }
 
     /// Only what this study's rule asks: its kind and its constants, with any deviations.
     fn check(&self, query: &RowSums, (): &(), seat: &ClientView<'_>) -> Result<(), PrivacyError> {
         let (ones, twos) = (vec![1.0; self.d() + 1], vec![2.0; self.d() + 1]);
-        let scaled = self.question(Some(&ones)) != self.question(Some(&twos));
-        let alike = match (query, self.question(None), self.question(Some(&ones))) {
-            (RowSums::Squares { .. }, first, _) => *query == first,
-            (RowSums::Rows { .. }, _, last) => *query == last,
-            (RowSums::Products { .. }, _, last @ RowSums::Products { .. }) => scaled || *query == last,
-            (RowSums::Outer { radius, .. }, _, RowSums::Outer { radius: own, .. }) => *radius == own,
+        let (centre, asked) = query.apart();
+        let means = (!centre.is_empty()).then_some(centre);
+        let by = |deviations: Option<&[f64]>| self.question(means, deviations);
+        let scaled = by(Some(&ones)) != by(Some(&twos));
+        let (first, last) = (by(None), by(Some(&ones)));
+        let alike = match (asked, first.apart().1, last.apart().1) {
+            (RowSums::Squares { .. } | RowSums::Totals { .. }, first, _) => asked == first,
+            (RowSums::Rows { .. }, _, last) => asked == last,
+            (RowSums::Products { .. }, _, last @ RowSums::Products { .. }) => scaled || asked == last,
+            (RowSums::Outer { radius, .. }, _, RowSums::Outer { radius: own, .. }) => radius == own,
             _ => false,
         };
+        // A rule without means has no centre, and one with means asks for nothing else before them.
+        let alike =
+            alike && means.is_some() == (self.rule.means_share().is_some() && *query != self.question(None, None));
         if !alike || !query.is_sound(self.d()) {
             return Err(unlike("what this study's rule asks, with deviations over 0"));
         }
@@ -188,7 +265,9 @@ impl Algorithm for Statistics {
     }
 
     fn stage(&self, query: &RowSums) -> Option<Stage> {
-        Some(if matches!(query, RowSums::Squares { .. }) { Stage::Opening(0) } else { Stage::Main })
+        let round = self.round(query);
+        let opening = u8::try_from(round).ok().filter(|_| round + 1 < self.terms.len());
+        Some(opening.map_or(Stage::Main, Stage::Opening))
     }
 
     fn answer(
@@ -201,7 +280,7 @@ impl Algorithm for Statistics {
         Ok(Answer { outgoing: query.get().send(self.d(), seat, gate)?, draft: () })
     }
 
-    /// The first round of two gives standard deviations; the last one gives the served posterior.
+    /// Rounds before the last one give means and standard deviations; the last one gives the served posterior.
     fn fold(&self, mut state: StatisticsState, answers: &Answers) -> Result<Step<StatisticsState>, RunError> {
         let asked = self.ask(&state);
         let applied = answers.noted();
@@ -209,11 +288,12 @@ impl Algorithm for Statistics {
             RowSums::Rows { bound } => self.of_noised_rows(bound, answers)?,
             _ => {
                 let heard = self.heard(&asked, answers)?;
-                if let RowSums::Squares { .. } = asked {
-                    state.deviations = Some(self.deviations(&heard));
-                    return Ok(Step { state, applied });
+                match asked.apart().1 {
+                    RowSums::Totals { .. } => state.means = Some(self.means(&heard)),
+                    RowSums::Squares { .. } => state.deviations = Some(self.deviations(&heard)),
+                    _ => state.served = Some(self.noisy(&asked, heard).read(self.reading, &self.problem)?),
                 }
-                self.noisy(&asked, heard)
+                return Ok(Step { state, applied });
             }
         };
         state.served = Some(noisy.read(self.reading, &self.problem)?);

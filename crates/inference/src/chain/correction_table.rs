@@ -7,7 +7,54 @@
 use super::Component;
 
 /// C and its mixture.
-pub(super) const TABLES: [(f64, &[Component]); 3] = [
+pub(super) const TABLES: [(f64, &[Component]); 10] = [
+    (
+        3.25,
+        &[
+            Component { weight: 0.9932923151786843, mean: 0.0, deviation: 0.03125 },
+            Component { weight: 0.006702651338369795, mean: 6.0, deviation: 0.03125 },
+            Component { weight: 5.033482945883505e-6, mean: 13.375, deviation: 0.03125 },
+        ],
+    ),
+    (
+        3.0,
+        &[
+            Component { weight: 0.9855498348830609, mean: 0.0, deviation: 0.03125 },
+            Component { weight: 0.01441614162169279, mean: 5.1875, deviation: 0.03125 },
+            Component { weight: 3.400456076507859e-5, mean: 11.400264746173907, deviation: 0.04378700419801794 },
+            Component { weight: 1.8934481265102572e-8, mean: 16.0, deviation: 0.03125 },
+        ],
+    ),
+    (
+        2.75,
+        &[
+            Component { weight: 0.9714896354085447, mean: 0.0, deviation: 0.03125 },
+            Component { weight: 0.028335793122968005, mean: 4.470165236286635, deviation: 0.044171507855777246 },
+            Component { weight: 0.00017402569974224975, mean: 9.693943880340115, deviation: 0.03657569448991225 },
+            Component { weight: 5.457687449835203e-7, mean: 15.587431694971663, deviation: 0.04374018771757757 },
+        ],
+    ),
+    (
+        2.5,
+        &[
+            Component { weight: 0.9478227383150586, mean: 0.0, deviation: 0.03125 },
+            Component { weight: 0.051443004472433995, mean: 3.827823848366799, deviation: 0.04122478252406305 },
+            Component { weight: 0.0007277386240959055, mean: 8.193845226121468, deviation: 0.03650859129108066 },
+            Component { weight: 6.419581605686247e-6, mean: 12.986241058367142, deviation: 0.040585562423073 },
+            Component { weight: 9.900680586772672e-8, mean: 16.0, deviation: 0.03125 },
+        ],
+    ),
+    (
+        2.25,
+        &[
+            Component { weight: 0.9109960097425555, mean: 0.0, deviation: 0.03125 },
+            Component { weight: 0.08646286701127687, mean: 3.2582610647105956, deviation: 0.037744322145980884 },
+            Component { weight: 0.002488428873628182, mean: 6.897183559558545, deviation: 0.04325418659183804 },
+            Component { weight: 5.1941856211219745e-5, mean: 10.850187793341929, deviation: 0.0437227608561792 },
+            Component { weight: 6.992058589488723e-7, mean: 15.1875, deviation: 0.03125 },
+            Component { weight: 5.331046937011292e-8, mean: 16.0, deviation: 0.03125 },
+        ],
+    ),
     (
         2.0,
         &[
@@ -17,6 +64,18 @@ pub(super) const TABLES: [(f64, &[Component]); 3] = [
             Component { weight: 0.0003090986643983887, mean: 8.966558833639047, deviation: 0.04413982091013318 },
             Component { weight: 1.1071682394300532e-5, mean: 12.344067643687007, deviation: 0.04419303228437832 },
             Component { weight: 3.417952783175187e-7, mean: 16.0, deviation: 0.03125 },
+        ],
+    ),
+    (
+        1.75,
+        &[
+            Component { weight: 0.7821523345170192, mean: 0.0, deviation: 0.03125 },
+            Component { weight: 0.198247753565782, mean: 2.292280881788572, deviation: 0.04279538114056883 },
+            Component { weight: 0.01807750168647746, mean: 4.75893445700471, deviation: 0.038146317526405515 },
+            Component { weight: 0.0014162459587990382, mean: 7.349120479781598, deviation: 0.043866649597563916 },
+            Component { weight: 9.935871203148979e-5, mean: 10.038916004989863, deviation: 0.04352421587456086 },
+            Component { weight: 6.445598302327271e-6, mean: 12.818675763747764, deviation: 0.03639241234608021 },
+            Component { weight: 3.59961588504044e-7, mean: 16.0, deviation: 0.03125 },
         ],
     ),
     (
@@ -31,6 +90,21 @@ pub(super) const TABLES: [(f64, &[Component]); 3] = [
             Component { weight: 2.6249980675024275e-6, mean: 11.375, deviation: 0.03125 },
             Component { weight: 5.952096351138415e-6, mean: 12.937036064355274, deviation: 0.03170714811383825 },
             Component { weight: 4.001606618149184e-7, mean: 16.0, deviation: 0.03125 },
+        ],
+    ),
+    (
+        1.25,
+        &[
+            Component { weight: 0.5603119962959993, mean: 0.0, deviation: 0.03125 },
+            Component { weight: 0.34092424839781116, mean: 1.5003200102285628, deviation: 0.03156676626990468 },
+            Component { weight: 0.0782557787385962, mean: 3.056886281843261, deviation: 0.0359986951604202 },
+            Component { weight: 0.016323171120486785, mean: 4.6450861949269395, deviation: 0.04276089868432056 },
+            Component { weight: 0.0032948935562546735, mean: 6.2246646612760195, deviation: 0.04379659555250779 },
+            Component { weight: 0.0006922392084788409, mean: 7.749999999999999, deviation: 0.03125 },
+            Component { weight: 0.00016016564260544155, mean: 9.293438824963443, deviation: 0.04248008411021046 },
+            Component { weight: 3.234985519065452e-5, mean: 11.0625, deviation: 0.03125 },
+            Component { weight: 4.731187455615767e-6, mean: 13.1898260970007, deviation: 0.03341456022884524 },
+            Component { weight: 4.259971213478533e-7, mean: 16.0, deviation: 0.03125 },
         ],
     ),
     (

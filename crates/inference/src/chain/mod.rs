@@ -21,7 +21,7 @@ mod ranks;
 mod shown;
 
 pub use collected::Collected;
-pub use correction::{Component, Correction};
+pub use correction::{AcceptanceError, Component, Correction};
 pub use diagnostics::{Convergence, Diagnostics, LEVELS, diagnose};
 pub use draws::Draws;
 pub use shown::{kept, shown};

@@ -37,13 +37,26 @@ pub enum RowSums {
         /// c.
         bound: f64,
     },
+    /// z itself, projected to ±c, for the means.
+    Totals {
+        /// c.
+        bound: f64,
+    },
+    /// The same of z − m, before anything is bounded.
+    Centred {
+        /// m: means as released, that of the outcome last, and 0 for an intercept.
+        centre: Vec<f64>,
+        /// What is asked of z − m.
+        of: Box<RowSums>,
+    },
 }
 
 impl RowSums {
     /// Numbers of the sum, for d inputs and so many rows.
     pub(crate) fn numbers(&self, d: usize, rows: usize) -> usize {
         match self {
-            Self::Squares { .. } => d + 1,
+            Self::Squares { .. } | Self::Totals { .. } => d + 1,
+            Self::Centred { of, .. } => of.numbers(d, rows),
             Self::Products { .. } => linalg::packed(d) + d,
             Self::Outer { .. } => linalg::packed(d + 1),
             Self::Rows { .. } => rows.saturating_mul(d + 1),
@@ -54,7 +67,11 @@ impl RowSums {
     pub(crate) fn is_sound(&self, d: usize) -> bool {
         let positive = |value: &f64| value.is_finite() && *value > 0.0;
         match self {
-            Self::Squares { bound } | Self::Rows { bound } => positive(bound),
+            Self::Squares { bound } | Self::Rows { bound } | Self::Totals { bound } => positive(bound),
+            Self::Centred { centre, of } => {
+                let plain = !matches!(**of, Self::Centred { .. } | Self::Totals { .. });
+                plain && centre.len() == d + 1 && centre.iter().all(|m| m.is_finite()) && of.is_sound(d)
+            }
             Self::Products { bounds } => bounds.len() == d + 1 && bounds.iter().all(positive),
             Self::Outer { scales, radius } => scales.len() == d + 1 && scales.iter().all(positive) && positive(radius),
         }
@@ -72,7 +89,9 @@ impl RowSums {
             Self::Squares { bound } => bound * bound * ((d + 1) as f64).sqrt() * if replaced { 0.5 } else { 1.0 },
             Self::Products { bounds } => products_reach(bounds, replaced),
             Self::Outer { radius, .. } => radius * radius * if replaced { SQRT_2.recip() } else { 1.0 },
-            Self::Rows { bound } => bound * ((d + 1) as f64).sqrt(),
+            Self::Rows { bound } | Self::Totals { bound } => bound * ((d + 1) as f64).sqrt(),
+            // m is public, and what is asked of z − m is bounded whatever z is.
+            Self::Centred { of, .. } => return of.reach(d, adjacency),
         };
         reach * (1.0 + 1e-12)
     }
@@ -85,6 +104,9 @@ impl RowSums {
 
     /// What the server adds for each row: the middles of intervals.
     pub(crate) fn middles(&self, d: usize, adjacency: Adjacency) -> Vec<f64> {
+        if let Self::Centred { of, .. } = self {
+            return of.middles(d, adjacency);
+        }
         let mut middles = vec![0.0; self.numbers(d, 1)];
         if adjacency == Adjacency::Substitute {
             match self {
@@ -92,7 +114,7 @@ impl RowSums {
                 Self::Products { bounds } => {
                     (0..d).for_each(|j| middles[linalg::place(j, j)] = 0.5 * bounds[j] * bounds[j])
                 }
-                Self::Outer { .. } | Self::Rows { .. } => {}
+                Self::Outer { .. } | Self::Rows { .. } | Self::Totals { .. } | Self::Centred { .. } => {}
             }
         }
         middles
@@ -100,12 +122,20 @@ impl RowSums {
 
     /// Whether rows are pushed as outer products that keep √2 times the bound.
     fn is_cone(&self, adjacency: Adjacency) -> bool {
-        matches!(self, Self::Outer { .. }) && adjacency == Adjacency::Substitute
+        matches!(self.apart().1, Self::Outer { .. }) && adjacency == Adjacency::Substitute
     }
 
     /// Refuses a shape in which nothing is left for the rows: to be asked before the charge.
     pub(crate) fn check_shape(&self, shape: &Shape, adjacency: Adjacency) -> Result<(), PrivacyError> {
         if self.is_cone(adjacency) { Bounded::check_outer_products(shape) } else { Ok(()) }
+    }
+
+    /// m, and what is asked of z − m; no m where it is asked of z.
+    pub(crate) fn apart(&self) -> (&[f64], &Self) {
+        match self {
+            Self::Centred { centre, of } => (centre, of),
+            plain => (&[], plain),
+        }
     }
 
     /// The sum over a site's rows, through its gate once.
@@ -122,16 +152,18 @@ impl RowSums {
         let per_reach = self.reach(d, adjacency).recip();
         let middles = self.middles(d, adjacency);
         let (mut z, mut vector) = (Vec::new(), Vec::new());
+        let (centre, asked) = self.apart();
         for (place, &i) in units.rows().iter().enumerate() {
             columns_of(&rows.row(i), d, &mut z);
-            if let (true, Self::Outer { scales, .. }) = (cone, self) {
+            z.iter_mut().zip(centre).for_each(|(z, m)| *z -= m);
+            if let (true, Self::Outer { scales, .. }) = (cone, asked) {
                 z.iter_mut().zip(scales).for_each(|(z, s)| *z *= per_reach.sqrt() / s);
                 sum.push_outer(&z)?;
                 continue;
             }
-            self.vector(&mut z, &mut vector);
+            asked.vector(&mut z, &mut vector);
             vector.iter_mut().zip(&middles).for_each(|(v, middle)| *v = (*v - middle) * per_reach);
-            if matches!(self, Self::Rows { .. }) {
+            if matches!(asked, Self::Rows { .. }) {
                 let first = place * (d + 1);
                 let places: Vec<u32> = (first..first + d + 1).map(|p| p as u32).collect();
                 sum.push_sparse(&places, &vector)?;
@@ -163,7 +195,8 @@ impl RowSums {
                     into.push(z[j] * z[j]);
                 }
             }
-            Self::Rows { bound } => into.extend(z.iter().map(|z| z.clamp(-bound, *bound))),
+            Self::Rows { bound } | Self::Totals { bound } => into.extend(z.iter().map(|z| z.clamp(-bound, *bound))),
+            Self::Centred { of, .. } => of.vector(z, into),
         }
     }
 }

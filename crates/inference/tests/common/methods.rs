@@ -298,13 +298,15 @@ pub(crate) fn statistics_methods() -> Vec<Method> {
     let shares = unclipped(secure(SecureNoise::Clients(ShareNoise::Skellam), 0, 1));
     let known = RowNorm { deviations: Deviations::Known, radius: 0.8 };
     let asked = RowNorm { deviations: Deviations::Asked { bound: 4.0, share: 0.2 }, radius: 0.8 };
-    let projected = Projected { bound: 4.0, share: 0.3 };
+    let projected = Projected { bound: 4.0, share: 0.3, means: None };
+    let centred = Projected { means: Some(0.1), ..projected };
     let (plain, inputs) = (PlainProducts { bound: 4.0 }, InputPerturbation { bound: 4.0 });
     use StatisticsReading::{Naive, Ridge};
     vec![
         statistics("statistics, plain", plain, Naive, nobody),
         statistics("statistics, plain, add-remove, curator", plain, Ridge, add_remove(curator)),
         statistics("statistics, projected, shares", projected, Ridge, shares),
+        statistics("statistics, projected about means", centred, Naive, nobody),
         statistics("statistics, row-norm", known, Ridge, nobody),
         statistics("statistics, row-norm, asked, nodes", asked, Ridge, nodes),
         statistics("statistics, row-norm, asked, add-remove", asked, Ridge, add_remove(curator)),

@@ -47,6 +47,7 @@ fn traced() -> Vec<Traced> {
         curves: vec![curve(1), curve(2)],
         kl: vec![0.25, 0.5],
         parameter: vec![parameter(1, 2.0), parameter(2, -1.0)],
+        draws: Vec::new(),
     }]
 }
 
@@ -135,4 +136,16 @@ fn every_seed_is_a_point_over_its_coefficient() {
     let kl = charts(&[Chart::Seeds(runs(Quantity::Kl, &[]))], &[], &traced());
     assert!(kl.contains("C &lt; 5: 2 points from 0.250 to 0.500.") && !kl.contains("as precise as"), "{kl}");
     assert!(charts(&[Chart::Seeds(runs(Quantity::Kl, &[]))], &[], &[]).is_empty(), "nothing without runs");
+}
+
+#[test]
+fn draws_of_every_method_have_a_panel_with_the_same_axes() {
+    let of = |method: &str, draws| Traced { method: method.into(), draws, ..traced()[0].clone() };
+    let runs = [of("a", vec![(0.0, 1.0), (2.0, 3.0)]), of("b < c", vec![(-1.0, 9.0)]), of("none", Vec::new())];
+    let methods = ["b < c", "a", "none", "left out"].map(str::to_owned).to_vec();
+    let asked = DrawsChart { along: "θ₁".into(), up: "θ₂".into(), methods, column: "all".into() };
+    let html = charts(&[Chart::Draws(asked.clone())], &[], &runs);
+    assert!(html.contains("Draws of θ₁ and θ₂<") && html.contains("b &lt; c: 1 points from 9.000 to 9.000."), "{html}");
+    assert_eq!(html.matches("<figure>").count(), 2, "a method that drew nothing has no panel: {html}");
+    assert!(charts(&[Chart::Draws(DrawsChart { column: "other".into(), ..asked })], &[], &runs).is_empty());
 }

@@ -1,23 +1,28 @@
-//! Lines of accounting figures that no accountant draws: numbers that a finite sum or a closed form gives.
+//! Lines of accounting figures that no accountant draws: numbers that a finite sum, a closed form or a quadrature gives.
+
+mod correction;
+mod noisy;
+mod ratios;
+mod shuffled;
 
 use super::typed::{Along, FormulaAsTyped, FormulaName};
+use inference::chain::Correction;
 use privacy::accounting::Interval;
 use privacy::{Bounds, Cohort, PrivacyError};
+use shuffled::MeanRatio;
+use std::ops::RangeInclusive;
 
 /// Most users of a shuffled Gaussian: the sums take the square of their number.
-const MOST_USERS: u64 = 12;
+const MOST_USERS: f64 = 12.0;
 
 /// Least noise of a shuffled Gaussian: under it the likelihood ratio has too long a tail for a lattice.
 const LEAST_DEVIATION: f64 = 1.5;
 
-/// Step of the lattice of likelihood ratios.
-const STEP: f64 = 0.005;
+/// Any number over 0 that a formula is tried with.
+const POSITIVE: RangeInclusive<f64> = 1e-6..=1e12;
 
-/// How far out, in standard deviations, a user's answer is followed: what lies beyond is worth less than 1e-9.
-const REACH: f64 = 6.5;
-
-/// What rounding may have taken from sums of up to 10⁵ products of positive numbers, as a share.
-const ROUNDING: f64 = 1e-10;
+/// Any number.
+const ANY: RangeInclusive<f64> = -1e12..=1e12;
 
 /// A formula as meant.
 #[derive(Debug, Clone)]
@@ -36,63 +41,209 @@ pub(super) enum Formula {
         /// σ: noise of an answer whose true value moves by 1.
         deviation: f64,
     },
+    /// Φ(−a√M): how often a client's noisy precision is negative, by the number M of clients.
+    Negative {
+        /// a: the precision in standard deviations of the noise, for one client.
+        certainty: f64,
+    },
+    /// The density of the mean that two noisy natural parameters have.
+    NoisyMean(noisy::Naturals),
+    /// The density of the variance that a noisy precision has.
+    NoisyVariance(noisy::Naturals),
+    /// The share of clipped log-ratios of Paper II's mixture, by the variance of a proposal.
+    ClippedRatios {
+        /// B: the size to which they are clipped.
+        bound: f64,
+    },
+    /// sup |F − S| of a corrected test, by its variance C.
+    CorrectionError,
+    /// |F − S| of a corrected test, place by place.
+    AcceptanceError(Correction),
+    /// log₁₀ of the density of V_cor, place by place.
+    CorrectionDensity(Correction),
 }
 
 /// Why a formula cannot be drawn: what was found, and what would do.
 pub(super) struct Unfit(pub(super) String, pub(super) &'static str);
 
-impl Formula {
-    /// The formula, if it has the numbers that it needs and no others, and goes with this axis.
-    pub(super) fn of(typed: &FormulaAsTyped, along: Along) -> Result<Self, Unfit> {
-        let FormulaAsTyped { name, clients, colluders, users, deviation } = typed;
-        match (name, along) {
-            (FormulaName::CollusionFactor, Along::Colluders) if clients.is_some() && colluders.is_none() => {
-                unless(users.is_some() || deviation.is_some())?;
-                Ok(Self::Collusion { clients: *clients, colluders: None })
+/// A number that a formula takes, and its range.
+type Taken = (&'static str, RangeInclusive<f64>);
+
+impl FormulaName {
+    /// Its name in a file.
+    fn word(self) -> &'static str {
+        match self {
+            Self::CollusionFactor => "collusion-factor",
+            Self::ShuffledGaussian => "shuffled-gaussian",
+            Self::NegativeAtStart => "negative-at-start",
+            Self::NegativeAtConvergence => "negative-at-convergence",
+            Self::NoisyMean => "noisy-mean",
+            Self::NoisyVariance => "noisy-variance",
+            Self::ClippedRatios => "clipped-ratios",
+            Self::CorrectionError => "correction-error",
+            Self::AcceptanceError => "acceptance-error",
+            Self::CorrectionDensity => "correction-density",
+        }
+    }
+
+    /// An example of its use.
+    fn example(self) -> &'static str {
+        match self {
+            Self::CollusionFactor => {
+                "along = \"colluders\" with formula = { name = \"collusion-factor\", clients = 100 }, or along = \"clients\" with colluders"
             }
-            (FormulaName::CollusionFactor, Along::Clients) if colluders.is_some() && clients.is_none() => {
-                unless(users.is_some() || deviation.is_some())?;
-                Ok(Self::Collusion { clients: None, colluders: *colluders })
+            Self::ShuffledGaussian => {
+                "along = \"epsilon\" with formula = { name = \"shuffled-gaussian\", users = 3, deviation = 2 }: 1 to 12 users, a deviation from 1.5"
             }
-            (FormulaName::CollusionFactor, _) => Err(Unfit(
-                format!("collusion-factor does not go with {} along the axis and these numbers", along.words()),
-                "along = \"colluders\" with formula = { name = \"collusion-factor\", clients = 100 }, or along = \"clients\" with colluders",
-            )),
-            (FormulaName::ShuffledGaussian, Along::Epsilon) => {
-                unless(clients.is_some() || colluders.is_some())?;
-                match (*users, *deviation) {
-                    (Some(users @ 1..=MOST_USERS), Some(deviation))
-                        if (LEAST_DEVIATION..=100.0).contains(&deviation) =>
-                    {
-                        Ok(Self::ShuffledGaussian { users, deviation })
-                    }
-                    _ => Err(Unfit(
-                        "shuffled-gaussian needs 1 to 12 users and a deviation from 1.5 to 100".into(),
-                        "formula = { name = \"shuffled-gaussian\", users = 3, deviation = 2 }",
-                    )),
-                }
+            Self::NegativeAtStart => {
+                "along = \"clients\" with formula = { name = \"negative-at-start\", deviation = 5 }"
             }
-            (FormulaName::ShuffledGaussian, _) => {
-                Err(Unfit(format!("shuffled-gaussian has no {} to go along", along.words()), "along = \"epsilon\""))
+            Self::NegativeAtConvergence => {
+                "along = \"clients\" with formula = { name = \"negative-at-convergence\", rows = 10, noise_variance = 4, damping = 0.1, clip = 5, deviation = 5 }"
+            }
+            Self::NoisyMean => {
+                "along = \"value\" with formula = { name = \"noisy-mean\", precision = 16, mean = 2, deviation = 4 }"
+            }
+            Self::NoisyVariance => {
+                "along = \"value\" with formula = { name = \"noisy-variance\", precision = 16, deviation = 4 }"
+            }
+            Self::ClippedRatios => {
+                "along = \"proposal_variance\" with formula = { name = \"clipped-ratios\", bound = 0.3 }"
+            }
+            Self::CorrectionError => "along = \"test_variance\" with formula = { name = \"correction-error\" }",
+            Self::AcceptanceError => {
+                "along = \"value\" with formula = { name = \"acceptance-error\", test_variance = 2 }"
+            }
+            Self::CorrectionDensity => {
+                "along = \"value\" with formula = { name = \"correction-density\", test_variance = 2 }"
             }
         }
     }
 
+    /// The numbers that it takes on an axis; none where the two do not go together.
+    fn takes(self, along: Along) -> Option<Vec<Taken>> {
+        let deviation = ("deviation", POSITIVE);
+        let of_test = ("test_variance", 1e-2..=Correction::LARGEST_VARIANCE);
+        Some(match (self, along) {
+            (Self::CollusionFactor, Along::Colluders) => vec![("clients", 0.0..=1e12)],
+            (Self::CollusionFactor, Along::Clients) => vec![("colluders", 0.0..=1e12)],
+            (Self::ShuffledGaussian, Along::Epsilon) => {
+                vec![("users", 1.0..=MOST_USERS), ("deviation", LEAST_DEVIATION..=100.0)]
+            }
+            (Self::NegativeAtStart, Along::Clients) => vec![deviation],
+            (Self::NegativeAtConvergence, Along::Clients) => vec![
+                ("rows", POSITIVE),
+                ("noise_variance", POSITIVE),
+                ("damping", 1e-6..=1.0),
+                ("clip", POSITIVE),
+                deviation,
+            ],
+            (Self::NoisyMean, Along::Value) => vec![("precision", POSITIVE), ("mean", ANY), deviation],
+            (Self::NoisyVariance, Along::Value) => vec![("precision", POSITIVE), deviation],
+            (Self::ClippedRatios, Along::ProposalVariance) => vec![("bound", POSITIVE)],
+            (Self::CorrectionError, Along::TestVariance) => Vec::new(),
+            (Self::AcceptanceError | Self::CorrectionDensity, Along::Value) => vec![of_test],
+            _ => return None,
+        })
+    }
+}
+
+impl FormulaAsTyped {
+    /// All numbers by their keys.
+    fn numbers(&self) -> [(&'static str, Option<f64>); 12] {
+        let whole = |number: Option<u64>| number.map(|number| number as f64);
+        [
+            ("clients", whole(self.clients)),
+            ("colluders", whole(self.colluders)),
+            ("users", whole(self.users)),
+            ("rows", whole(self.rows)),
+            ("deviation", self.deviation),
+            ("noise_variance", self.noise_variance),
+            ("damping", self.damping),
+            ("clip", self.clip),
+            ("precision", self.precision),
+            ("mean", self.mean),
+            ("bound", self.bound),
+            ("test_variance", self.test_variance),
+        ]
+    }
+
+    /// The formula's own numbers, in their order; refused where one is missing, out of its range, or not the formula's.
+    fn checked(&self, along: Along) -> Result<Vec<f64>, Unfit> {
+        let (name, hint) = (self.name.word(), self.name.example());
+        let Some(takes) = self.name.takes(along) else {
+            return Err(Unfit(format!("{name} does not go with {} along the axis", along.words()), hint));
+        };
+        let numbers = self.numbers();
+        let stray = |(key, value): &&(&str, Option<f64>)| value.is_some() && takes.iter().all(|taken| taken.0 != *key);
+        if let Some((key, _)) = numbers.iter().find(stray) {
+            return Err(Unfit(format!("{key} is a number that {name} does not take here"), hint));
+        }
+        let value = |(key, range): &Taken| match numbers.iter().find(|number| number.0 == *key).and_then(|n| n.1) {
+            Some(value) if range.contains(&value) => Ok(value),
+            Some(value) => {
+                Err(Unfit(format!("{key} is {value}, and {name} takes {} to {}", range.start(), range.end()), hint))
+            }
+            None => Err(Unfit(format!("{name} lacks {key}"), hint)),
+        };
+        takes.iter().map(value).collect()
+    }
+}
+
+impl Formula {
+    /// The formula, if it has the numbers that it needs and no others, and goes with this axis.
+    pub(super) fn of(typed: &FormulaAsTyped, along: Along) -> Result<Self, Unfit> {
+        let numbers = typed.checked(along)?;
+        let at = |place: usize| numbers.get(place).copied().unwrap_or(f64::NAN);
+        let correction = || {
+            let of = Correction::for_variance(at(0));
+            of.ok_or_else(|| Unfit(format!("no correction is known for C = {}", at(0)), typed.name.example()))
+        };
+        Ok(match typed.name {
+            FormulaName::CollusionFactor => Self::Collusion { clients: typed.clients, colluders: typed.colluders },
+            FormulaName::ShuffledGaussian => Self::ShuffledGaussian { users: at(0) as u64, deviation: at(1) },
+            FormulaName::NegativeAtStart => Self::Negative { certainty: 1.0 / at(0) },
+            FormulaName::NegativeAtConvergence => Self::Negative { certainty: at(0) / (at(1) * at(2) * at(3) * at(4)) },
+            FormulaName::NoisyMean => {
+                Self::NoisyMean(noisy::Naturals { precision: at(0), product: at(0) * at(1), deviation: at(2) })
+            }
+            FormulaName::NoisyVariance => {
+                Self::NoisyVariance(noisy::Naturals { precision: at(0), product: 0.0, deviation: at(1) })
+            }
+            FormulaName::ClippedRatios => Self::ClippedRatios { bound: at(0) },
+            FormulaName::CorrectionError => Self::CorrectionError,
+            FormulaName::AcceptanceError => Self::AcceptanceError(correction()?),
+            FormulaName::CorrectionDensity => Self::CorrectionDensity(correction()?),
+        })
+    }
+
     /// Its value at each place, enclosed; a place that it does not cover is refused.
     pub(super) fn drawn(&self, places: &[f64]) -> Result<Vec<Option<Bounds>>, PrivacyError> {
-        match *self {
+        let exactly = |value: f64| Some(Bounds { lower: value, upper: value });
+        let each = |value: &dyn Fn(f64) -> Option<Bounds>| Ok(places.iter().map(|&at| value(at)).collect());
+        match self {
             Self::Collusion { clients, colluders } => places
                 .iter()
                 .map(|&at| {
                     let (clients, colluders) = (clients.unwrap_or(at as u64), colluders.unwrap_or(at as u64));
-                    let factor = clients as f64 / Cohort::new(clients, colluders, 0)?.honest_shares() as f64;
-                    Ok(Some(Bounds { lower: factor, upper: factor }))
+                    Ok(exactly(clients as f64 / Cohort::new(clients, colluders, 0)?.honest_shares() as f64))
                 })
                 .collect(),
             Self::ShuffledGaussian { users, deviation } => {
-                let mean = MeanRatio::new(users, deviation);
-                Ok(places.iter().map(|&epsilon| Some(mean.excess(epsilon.exp()))).collect())
+                let mean = MeanRatio::new(*users, *deviation);
+                each(&|epsilon| Some(mean.excess(epsilon.exp())))
             }
+            Self::Negative { certainty } => each(&|clients| exactly(phi(-certainty * clients.max(0.0).sqrt()))),
+            Self::NoisyMean(naturals) => each(&|mean| exactly(naturals.density_of_mean(mean))),
+            Self::NoisyVariance(naturals) => each(&|variance| exactly(naturals.density_of_variance(variance))),
+            Self::ClippedRatios { bound } => each(&|variance| ratios::clipped(*bound, variance)),
+            Self::CorrectionError => each(&|variance| {
+                let correction = Correction::for_variance(variance)?;
+                let error = correction.error();
+                Some(Bounds { lower: error.found, upper: error.proved })
+            }),
+            Self::AcceptanceError(test) => each(&|at| exactly(correction::acceptance_error(test, at))),
+            Self::CorrectionDensity(test) => each(&|at| correction::log_density(test, at).and_then(exactly)),
         }
     }
 
@@ -101,6 +252,12 @@ impl Formula {
         match self {
             Self::Collusion { .. } => "variance / curator's",
             Self::ShuffledGaussian { .. } => "δ",
+            Self::Negative { .. } => "probability",
+            Self::NoisyMean(_) | Self::NoisyVariance(_) => "density",
+            Self::ClippedRatios { .. } => "share of clipped ratios",
+            Self::CorrectionError => "largest error of acceptance",
+            Self::AcceptanceError(_) => "error of acceptance",
+            Self::CorrectionDensity(_) => "log₁₀ density",
         }
     }
 
@@ -111,138 +268,23 @@ impl Formula {
             Self::ShuffledGaussian { users, deviation } => {
                 format!("{users} shuffled answers with noise {deviation}, all equal but one that moves by 1")
             }
+            Self::Negative { certainty } => format!("Φ(−{certainty}√M): M clients"),
+            Self::NoisyMean(naturals) => {
+                format!("ratio of two normal numbers with standard deviation {}", naturals.deviation)
+            }
+            Self::NoisyVariance(naturals) => {
+                format!("inverse of a normal number with standard deviation {}", naturals.deviation)
+            }
+            Self::ClippedRatios { bound } => format!("P(|log-ratio| > {bound}) for the mixture at θ = (0, 1)"),
+            Self::CorrectionError => "sup |F − S|".to_owned(),
+            Self::AcceptanceError(test) => format!("|F − S| for C = {}", test.variance()),
+            Self::CorrectionDensity(test) => format!("density of the correction for C = {}", test.variance()),
         }
     }
-}
-
-/// Numbers that have no meaning for a formula are refused.
-fn unless(stray: bool) -> Result<(), Unfit> {
-    let hint = "collusion-factor takes clients or colluders, shuffled-gaussian takes users and deviation";
-    if stray { Err(Unfit("a number that this formula does not take".into(), hint)) } else { Ok(()) }
-}
-
-/// The law of L = (1/n) Σ W_i with W_i = e^{Z_i/σ − 1/2σ²}, Z_i standard normal, on a lattice.
-///
-/// Koskela, Heikkilä, Honkela 2023, appendix C.2: of n users all have the value 0 under Q, and one has 1 under P. L is the
-/// ratio dP/dQ of the shuffled answers, so H_{e^ε}(P ‖ Q) = E[(L − e^ε)₊]. The paper takes 5·10⁷ draws for it.
-///
-/// Each W up to `REACH` is replaced by the two ends of its cell with the same mean: an upper law in convex order, which independent sums
-/// keep. It exceeds the truth by at most (h/4)·max_cell P(W in cell): only where the kink of (· − e^ε)₊ lies in the cell does a
-/// replacement matter, then by at most h/4n, for each of n users. The tail of W adds E[W; Z > REACH] = Φ(1/σ − REACH) at most.
-struct MeanRatio {
-    users: f64,
-    /// P(ΣW = jh).
-    law: Vec<f64>,
-    /// What the truth may lie below.
-    slack: f64,
-    /// What the tail may add.
-    tail: f64,
-}
-
-impl MeanRatio {
-    fn new(users: u64, deviation: f64) -> Self {
-        let (one, widest) = cells(deviation);
-        let mut law = one.clone();
-        for _ in 1..users {
-            law = sum_of(&law, &one);
-        }
-        Self { users: users as f64, law, slack: 0.25 * STEP * widest, tail: phi(1.0 / deviation - REACH) }
-    }
-
-    /// E[(L − c)₊], enclosed. No W is less than its replacement less h, so that a second lower end is that of the lattice at c + h, which
-    /// is the better one where the value is small.
-    fn excess(&self, c: f64) -> Bounds {
-        let (sum, shifted) = (self.over(c), self.over(c + STEP));
-        let lower = (sum * (1.0 - ROUNDING) - self.slack - self.tail).max(shifted * (1.0 - ROUNDING));
-        Bounds::between(lower, sum * (1.0 + ROUNDING) + self.tail)
-    }
-
-    /// E[(L − c)₊] of the lattice.
-    fn over(&self, c: f64) -> f64 {
-        let over = |(at, p): (usize, &f64)| (at as f64 * STEP / self.users - c).max(0.0) * p;
-        self.law.iter().enumerate().map(over).sum()
-    }
-}
-
-/// The upper law of one W on the lattice, and the largest probability of a cell.
-///
-/// With z the places of the cell's ends, P(cell) = Φ(z₂) − Φ(z₁) and E[W; cell] = Φ(z₂ − 1/σ) − Φ(z₁ − 1/σ).
-fn cells(deviation: f64) -> (Vec<f64>, f64) {
-    let shift = 1.0 / deviation;
-    let place = |w: f64| if w > 0.0 { (w.ln() + 0.5 * shift * shift) * deviation } else { f64::NEG_INFINITY };
-    let top = (REACH * shift - 0.5 * shift * shift).exp();
-    let count = (top / STEP).ceil() as usize;
-    let (mut law, mut widest) = (vec![0.0; count + 1], 0.0_f64);
-    for cell in 0..count {
-        let (low, high) = (cell as f64 * STEP, (cell + 1) as f64 * STEP);
-        let (from, to) = (place(low), place(high));
-        // Differences of upper tails on the right, so that small probabilities keep their digits.
-        let between = |a: f64, b: f64| if a > 0.0 { phi(-a) - phi(-b) } else { phi(b) - phi(a) };
-        let (mass, mean) = (between(from, to), between(from - shift, to - shift));
-        let upper = ((mean - low * mass) / STEP).clamp(0.0, mass);
-        law[cell] += mass - upper;
-        law[cell + 1] += upper;
-        widest = widest.max(mass);
-    }
-    // What lies beyond counts as 0 here, and as the tail elsewhere.
-    law[0] += (1.0 - law.iter().sum::<f64>()).max(0.0);
-    (law, widest)
-}
-
-/// The law of the sum of two independent numbers on the lattice.
-fn sum_of(a: &[f64], b: &[f64]) -> Vec<f64> {
-    let mut sum = vec![0.0; a.len() + b.len() - 1];
-    for (at, &p) in a.iter().enumerate().filter(|(_, p)| **p > 0.0) {
-        for (total, &q) in sum[at..].iter_mut().zip(b) {
-            *total += p * q;
-        }
-    }
-    sum
 }
 
 /// Φ, the standard normal distribution function, to a few units in the last place.
 fn phi(x: f64) -> f64 {
     let enclosed = Interval::exact(x).phi();
     0.5 * (enclosed.lo + enclosed.hi)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Of one user the answer is Gaussian noise itself: δ(ε) = Φ(1/2σ − εσ) − e^ε Φ(−1/2σ − εσ) (Balle, Wang 2018).
-    #[test]
-    fn of_one_user_it_is_the_analytic_gaussian() {
-        for deviation in [1.5, 2.0, 5.0] {
-            let mean = MeanRatio::new(1, deviation);
-            for epsilon in [0.0_f64, 0.1, 0.5, 1.0] {
-                let (half, far) = (0.5 / deviation, epsilon * deviation);
-                let exact = phi(half - far) - epsilon.exp() * phi(-half - far);
-                let found = mean.excess(epsilon.exp());
-                assert!(found.lower <= exact && exact <= found.upper, "{deviation} {epsilon}: {found:?} {exact}");
-                assert!(found.upper - found.lower < 2e-5, "{found:?}");
-            }
-        }
-    }
-
-    /// Of more users: SciPy's quadrature of the double integral for n = 2, σ = 2.
-    #[test]
-    fn of_two_users_it_is_a_double_integral() {
-        let mean = MeanRatio::new(2, 2.0);
-        for (epsilon, exact) in REFERENCE {
-            let found = mean.excess(f64::exp(epsilon));
-            assert!(found.lower <= exact + 1e-9 && exact <= found.upper + 1e-9, "{epsilon}: {found:?} {exact}");
-        }
-    }
-
-    /// ε and E[(L − e^ε)₊].
-    const REFERENCE: [(f64, f64); 3] =
-        [(0.0, 0.14402832476240607), (0.25, 0.059802832710352714), (0.5, 0.018326594760939723)];
-
-    #[test]
-    fn more_users_hide_more() {
-        let at = |users| MeanRatio::new(users, 2.0).excess(f64::exp(0.2));
-        let found = [1, 2, 3, 4].map(at);
-        assert!(found.windows(2).all(|two| two[1].upper < two[0].lower), "{found:?}");
-    }
 }

@@ -63,15 +63,42 @@ const GRID: &[Key] = &[
 ];
 
 const FORMULA: &[Key] = &[
-    Key::new("name", ValueKind::Word(&["collusion-factor", "shuffled-gaussian"]), "\"collusion-factor\"")
-        .about("which formula"),
+    Key::new("name", ValueKind::Word(FORMULA_NAMES), "\"collusion-factor\"").about("which formula"),
     count("clients", "collusion-factor: clients who add noise, unless along the axis", "100"),
     count("colluders", "collusion-factor: clients who tell their noise, unless along the axis", "5"),
     count("users", "shuffled-gaussian: users in the shuffle, up to 12", "3"),
-    Key::new("deviation", ValueKind::ANY_NUMBER, "2")
-        .about("shuffled-gaussian: noise of an answer whose true value moves by 1")
-        .optional(),
+    count("rows", "negative-at-convergence: rows of a client", "10"),
+    real(
+        "deviation",
+        "shuffled-gaussian: noise of an answer whose true value moves by 1; negative-at-start, negative-at-convergence: noise in \
+         clipping bounds; noisy-mean, noisy-variance: noise of each natural parameter",
+        "2",
+    ),
+    real("noise_variance", "negative-at-convergence: variance of the outcome around its mean", "4"),
+    real("damping", "negative-at-convergence: damping", "0.1"),
+    real("clip", "negative-at-convergence: clipping bound", "5"),
+    real("precision", "noisy-mean, noisy-variance: the precision that is noised", "16"),
+    real("mean", "noisy-mean: the mean whose product with the precision is noised", "2"),
+    real("bound", "clipped-ratios: the size to which log-ratios are clipped", "0.3"),
+    real("test_variance", "acceptance-error, correction-density: C, variance of the test's Gaussian part", "2"),
 ];
+
+const FORMULA_NAMES: &[&str] = &[
+    "collusion-factor",
+    "shuffled-gaussian",
+    "negative-at-start",
+    "negative-at-convergence",
+    "noisy-mean",
+    "noisy-variance",
+    "clipped-ratios",
+    "correction-error",
+    "acceptance-error",
+    "correction-density",
+];
+
+const fn real(name: &'static str, about: &'static str, example: &'static str) -> Key {
+    Key::new(name, ValueKind::ANY_NUMBER, example).about(about).optional()
+}
 
 const fn count(name: &'static str, about: &'static str, example: &'static str) -> Key {
     Key::new(name, ValueKind::Count { least: 0, most: u64::MAX }, example).about(about).optional()
@@ -121,6 +148,9 @@ const CURVES: &[Key] = &[
             "batch",
             "colluders",
             "clients",
+            "value",
+            "proposal_variance",
+            "test_variance",
         ]),
         "\"epsilon\"",
     )

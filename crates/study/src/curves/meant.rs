@@ -108,7 +108,7 @@ fn of_figure(
 ) -> Result<AccountingFigure, StudyError> {
     let key = |rest: &str| format!("curves.{at}.{rest}");
     let places = places(typed, &key("values"), source)?;
-    let own = matches!(typed.along, Along::Epsilon | Along::Delta | Along::Colluders | Along::Clients);
+    let own = matches!(typed.along, Along::Epsilon | Along::Delta) || typed.along.is_of_formulas();
     let delta = match (typed.delta, own) {
         (None, true) => None,
         (Some(delta), false) => Some(Delta::new(delta).map_err(StudyError::from)?),
@@ -207,9 +207,9 @@ fn of_line(
         };
         return Err(fault(".accountant", "S002", format!("there is no accountant {accountant:?}"), &hint).into());
     }
-    if matches!(along, Along::Colluders | Along::Clients) {
+    if along.is_of_formulas() {
         let message = format!("a plan has no {}", along.words());
-        return Err(fault(".plan", "S011", message, "a formula does: name = \"collusion-factor\"").into());
+        return Err(fault(".plan", "S011", message, "a formula may: name = \"collusion-factor\"").into());
     }
     if let Some((number, Some(_))) = along.key(&mut plan.clone()) {
         let message = format!("{number} is along the axis, and stands in the plan of {name:?}, too");

@@ -66,6 +66,12 @@ pub enum Along {
     Colluders,
     /// Clients who add noise, of a formula.
     Clients,
+    /// The number whose density or error a formula gives.
+    Value,
+    /// Variance of a proposal of a Markov chain, of a formula.
+    ProposalVariance,
+    /// C: variance of the Gaussian part of Barker's test, of a formula.
+    TestVariance,
 }
 
 /// `values`
@@ -116,6 +122,14 @@ pub(super) struct FormulaAsTyped {
     pub(super) colluders: Option<u64>,
     pub(super) users: Option<u64>,
     pub(super) deviation: Option<f64>,
+    pub(super) rows: Option<u64>,
+    pub(super) noise_variance: Option<f64>,
+    pub(super) damping: Option<f64>,
+    pub(super) clip: Option<f64>,
+    pub(super) precision: Option<f64>,
+    pub(super) mean: Option<f64>,
+    pub(super) bound: Option<f64>,
+    pub(super) test_variance: Option<f64>,
 }
 
 /// The formulas by their names.
@@ -126,13 +140,30 @@ pub(super) enum FormulaName {
     CollusionFactor,
     /// δ of shuffled answers with Gaussian noise.
     ShuffledGaussian,
+    /// How often a client's first noisy precision is negative.
+    NegativeAtStart,
+    /// The same of a client's factor near convergence.
+    NegativeAtConvergence,
+    /// Density of the mean that two noisy natural parameters have.
+    NoisyMean,
+    /// Density of the variance that a noisy precision has.
+    NoisyVariance,
+    /// How many log-ratios of Paper II's mixture are clipped.
+    ClippedRatios,
+    /// How far the acceptance of a corrected test is from Barker's, at the worst place.
+    CorrectionError,
+    /// The same place by place.
+    AcceptanceError,
+    /// Logarithm of the density of the correction distribution.
+    CorrectionDensity,
 }
 
 impl Along {
     /// Its key in a plan; none for ε and δ, which are asked of the accountant.
     pub(super) fn key(self, plan: &mut MechanismAsTyped) -> Option<(&'static str, &mut Option<String>)> {
         Some(match self {
-            Self::Epsilon | Self::Delta | Self::Colluders | Self::Clients => return None,
+            Self::Epsilon | Self::Delta => return None,
+            Self::Colluders | Self::Clients | Self::Value | Self::ProposalVariance | Self::TestVariance => return None,
             Self::Steps | Self::Epochs => ("steps", &mut plan.steps),
             Self::Users => ("users", &mut plan.users),
             Self::LocalEpsilon => ("local_epsilon", &mut plan.local_epsilon),
@@ -171,6 +202,15 @@ impl Along {
             Self::Batch => "rows in a batch",
             Self::Colluders => "colluding clients",
             Self::Clients => "clients",
+            Self::Value => "value",
+            Self::ProposalVariance => "variance of a proposal",
+            Self::TestVariance => "C, variance of the test's Gaussian part",
         }
+    }
+
+    /// Whether formulas alone have it: no plan does.
+    pub(super) fn is_of_formulas(self) -> bool {
+        use Along::{Clients, Colluders, ProposalVariance, TestVariance, Value};
+        matches!(self, Colluders | Clients | Value | ProposalVariance | TestVariance)
     }
 }

@@ -44,6 +44,12 @@ pub trait Rule: fmt::Debug + Canonical + Send + Sync {
         None
     }
 
+    /// The share of the budget that a round before all others costs, for means within the assumed bound; none where the data are
+    /// taken as they are.
+    fn means_share(&self) -> Option<BudgetShare> {
+        None
+    }
+
     /// Standard deviations from noisy variances whose noise has this standard deviation.
     fn deviations(&self, variances: &[f64], noise: f64) -> Vec<f64> {
         super::shrunk_deviations(variances, noise)
@@ -78,14 +84,16 @@ pub trait Rule: fmt::Debug + Canonical + Send + Sync {
     /// Refuses numbers outside their range.
     fn check(&self) -> Result<(), Conflict> {
         let number = self.assumed_bound().unwrap_or(1.0);
-        let share = match self.deviations_share() {
-            Some(BudgetShare::OfBudget(share) | BudgetShare::OfMu(share)) => share,
-            None => 0.5,
+        let shares = [self.deviations_share(), self.means_share()].into_iter().flatten();
+        let share_of = |share| match share {
+            BudgetShare::OfBudget(share) | BudgetShare::OfMu(share) => share,
         };
-        if number.is_finite() && number > 0.0 && share > 0.0 && share < 1.0 {
+        let shares: Vec<f64> = shares.map(share_of).collect();
+        let sum = shares.iter().sum::<f64>();
+        if number.is_finite() && number > 0.0 && shares.iter().all(|share| *share > 0.0) && sum < 1.0 {
             return Ok(());
         }
-        let what = "bounds are finite numbers over 0, and the share of the standard deviations is between 0 and 1";
+        let what = "bounds are finite numbers over 0, and the shares of means and standard deviations are over 0 and together under 1";
         Err(Conflict::new("statistics", crate::describe::VALUE, what, "for example bound = 7.5, share = 0.2"))
     }
 }
@@ -110,6 +118,6 @@ pub(super) const BY_ROWS: Allowed<Unit> = Allowed {
 };
 
 /// "values cut to ±7.5"
-pub(super) fn cut(bound: f64) -> String {
+pub(in crate::algorithm::statistics) fn cut(bound: f64) -> String {
     format!("values cut to ±{bound}")
 }

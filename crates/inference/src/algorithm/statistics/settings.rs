@@ -8,7 +8,7 @@
 //! Everything here is worked out before a run: what the two rounds release, whether the assumed bound
 //! agrees with the schema, and how far one row moves each sum.
 
-use super::rule::UNSTATED_BOUND;
+use super::rule::{UNSTATED_BOUND, cut};
 use super::{Rule, Statistics};
 use crate::algorithm::Protocol;
 use crate::algorithm::pvi::{COVARIANCE_KEY, covariance};
@@ -21,7 +21,7 @@ use crate::describe::{
 use crate::method::{AlgorithmSettings, BoundWords, Description, Method, Parts};
 use crate::public::{Derived, PublicNumbers};
 use crate::regression::{MOST_INPUTS, SyntheticSearch};
-use crate::release::{Bound, Clipped, Numbers, OpeningRelease, Release, Releases};
+use crate::release::{Bound, BudgetShare, Clipped, Numbers, OpeningRelease, Release, Releases};
 use crate::settings::{Batching, Covariance, Promise, Rounds};
 use crate::solve::{Problem, RowSums};
 use crate::{Intervals, MeasuredCoverage, RunError, Terms};
@@ -164,6 +164,14 @@ impl StatisticsSettings {
         Release { grain, sums: 1, numbers, batch, clipped: Clipped::Statistics, bound: Bound::Unit }
     }
 
+    /// What the rounds before the last one ask, with the share of the budget that each may cost.
+    fn openings(&self, d: usize) -> Vec<(RowSums, BudgetShare)> {
+        let bound = self.rule.assumed_bound().unwrap_or(1.0);
+        let means = self.rule.means_share().map(|share| (RowSums::Totals { bound }, share));
+        let deviations = self.rule.deviations_share().map(|share| (self.rule.asked(None, [1.0; 2], d), share));
+        means.into_iter().chain(deviations).collect()
+    }
+
     /// What the last round asks, with standard deviations of one.
     fn last(&self, d: usize) -> RowSums {
         self.rule.asked(Some(&vec![1.0; d + 1]), [1.0; 2], d)
@@ -199,22 +207,24 @@ impl AlgorithmSettings for StatisticsSettings {
         }
     }
 
-    /// Two where standard deviations are asked for first.
+    /// One more where means are asked for first, and one where standard deviations are.
     fn rounds(&self) -> Rounds {
-        Rounds::Count(if self.rule.deviations_share().is_some() { 2 } else { 1 })
+        Rounds::Count(self.openings(1).len() as u64 + 1)
     }
 
     fn covariance(&self) -> Covariance {
         Covariance::Full
     }
 
-    /// The round for standard deviations, where there is one, and the last round.
+    /// The rounds for means and standard deviations, where there are any, and the last round.
     fn releases(&self, d: usize) -> Releases {
-        let opening = self.rule.deviations_share().map(|share| {
-            let release = Self::release(&self.rule.asked(None, [1.0; 2], d), d);
-            OpeningRelease { answers: 1, share, release }
-        });
-        Releases { openings: opening.into_iter().collect(), ..Self::release(&self.last(d), d).into() }
+        let opening = |(asked, share): (RowSums, BudgetShare)| OpeningRelease {
+            answers: 1,
+            share,
+            release: Self::release(&asked, d),
+        };
+        let openings = self.openings(d).into_iter().map(opening).collect();
+        Releases { openings, ..Self::release(&self.last(d), d).into() }
     }
 
     fn limits(&self) -> Vec<(&'static str, Limits)> {
@@ -290,6 +300,14 @@ impl AlgorithmSettings for StatisticsSettings {
         self.rule.bounds()
     }
 
+    /// Sums of values come before those of squares.
+    fn opening_words(&self, k: usize, _: &Promise) -> String {
+        match (self.openings(1).get(k), self.rule.assumed_bound()) {
+            (Some((RowSums::Totals { .. }, _)), Some(bound)) => format!("sums of values, {}", cut(bound)),
+            _ => self.rule.bounds().first_sums,
+        }
+    }
+
     /// The schema's bounds, rounded up; and the ridge, where there are too many inputs for a noise-aware reading.
     fn derived(&self, _: &Method, public: &PublicNumbers) -> Vec<Derived> {
         let bound = self.rule.assumed_bound().zip(public.reach.as_ref()).map(|(_, (column, reach))| {
@@ -330,22 +348,26 @@ impl AlgorithmSettings for StatisticsSettings {
 
     /// How far one row moves each round's sum, for `plan`.
     fn sensitivities(&self, d: usize, adjacency: Adjacency) -> Vec<(&'static str, f64)> {
-        let (first, last) = (self.rule.asked(None, [1.0; 2], d), self.last(d));
+        let last = self.last(d);
         let scaled = last != self.rule.asked(Some(&vec![2.0; d + 1]), [1.0; 2], d);
-        let rounds = if first == last { vec![first] } else { vec![first, last] };
+        let rounds: Vec<RowSums> = self.openings(d).into_iter().map(|(asked, _)| asked).chain([last]).collect();
         let words = |asked: &RowSums| match asked {
             RowSums::Squares { .. } => "sums of squares",
             RowSums::Products { .. } if scaled => "products in units of the thresholds",
             RowSums::Products { .. } => "products",
             RowSums::Outer { .. } => "outer products in units of standard deviations",
             RowSums::Rows { .. } => "rows",
+            RowSums::Totals { .. } | RowSums::Centred { .. } => "sums of values",
         };
         rounds.iter().map(|asked| (words(asked), asked.sensitivity(d, adjacency))).collect()
     }
 
     /// Thresholds of a rule that projects are found here, on synthetic data, from public numbers.
     fn build(&self, parts: &Parts<'_>) -> Result<Box<dyn Protocol>, RunError> {
-        let opening = parts.openings.iter().flatten().map(|opening| opening.terms.clone()).collect();
+        let opening = |k: usize| -> Vec<Terms> {
+            parts.openings.iter().filter_map(|of| of.get(k)).map(|opening| opening.terms.clone()).collect()
+        };
+        let openings = (0..self.openings(1).len()).map(opening);
         let (problem, terms) = (parts.problem, parts.terms);
         let of = |terms: &Terms| terms.event.noise_multiplier().map_or(0.0, NoiseMultiplier::get);
         let multiplier = terms.first().map_or(0.0, of);
@@ -368,10 +390,11 @@ impl AlgorithmSettings for StatisticsSettings {
             rule: self.rule.clone(),
             reading: self.reading,
             adjacency: parts.adjacency,
-            terms: [opening, terms.to_vec()],
+            terms: openings.chain([terms.to_vec()]).collect(),
             summing: parts.summing,
             rows: parts.rows.to_vec(),
             thresholds: self.rule.thresholds(&search)?,
+            intercept: parts.inputs.intercept(),
         }))
     }
 }

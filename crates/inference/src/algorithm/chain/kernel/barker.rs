@@ -79,7 +79,7 @@ pub const DESCRIPTOR: Descriptor<dyn Sampler> = Descriptor {
     keys: &[
         STEP,
         Key::new("variance", ValueKind::Positive, "2.0")
-            .about("C: variance of the test's Gaussian noise; 1, 1.5 or 2")
+            .about("C: variance of the test's Gaussian noise, under π²/3")
             .otherwise(Otherwise::Number(2.0)),
         Key::new("noise", ValueKind::Word(&["completed", "fixed"]), "\"fixed\"")
             .about("whether the batch's own spread is a part of C (completed), or all of C is added (fixed)")
@@ -119,11 +119,12 @@ impl Sampler for BarkerSampler {
         matches!(self.noise, TestNoise::Completed { .. })
     }
 
-    /// A correction is tabulated for C = 1, 1.5 and 2; batches have a fixed size, as in the theorem.
+    /// The logistic distribution has variance π²/3, of which C is a part; batches have a fixed size, as in the theorem.
     fn check(&self, batch: Batching) -> Result<(), Conflict> {
         over_zero(&[("step", self.step), ("variance", self.noise.variance())])?;
         if Correction::for_variance(self.noise.variance()).is_none() {
-            let what = "Barker's test is made up to a logistic one from noise of variance 1, 1.5 or 2";
+            let what =
+                "Barker's test is logistic noise, whose variance is π²/3 = 3.29: C is a part of it, at most 3.288";
             return Err(Conflict::new("chain.variance", VALUE, what, "for example variance = 2"));
         }
         if matches!(batch, Batching::Poisson(_) | Batching::PoissonOf { .. }) {

@@ -23,6 +23,11 @@ pub struct Projected {
     pub bound: f64,
     /// The share of ε and δ that the standard deviations may cost by themselves, between 0 and 1.
     pub share: f64,
+    /// The share that means may cost, in a round before; none where values are taken as they are.
+    ///
+    /// The paper takes data that are centred, and says that means "can be estimated like the marginal stds at the cost of some added noise".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub means: Option<f64>,
 }
 
 /// The paper's standard deviation where noise made a variance negative.
@@ -41,10 +46,18 @@ pub const DESCRIPTOR: Descriptor<dyn Rule> = Descriptor {
         Key::new("share", ValueKind::Share, "0.3")
             .about("the share of the budget for standard deviations")
             .otherwise(Otherwise::Number(0.3)),
+        Key::new("means", ValueKind::Share, "0.1")
+            .about("the share of the budget for means, about which values are then bounded; left out, values are taken as they are")
+            .optional(),
     ],
     limits: Limits { units: BY_ROWS, ..Limits::NONE },
     read: |reading| {
-        Ok(Arc::new(Projected { bound: super::bound(&reading.keys)?, share: reading.keys.number("share")? }))
+        let keys = &reading.keys;
+        Ok(Arc::new(Projected {
+            bound: super::bound(keys)?,
+            share: keys.number("share")?,
+            means: keys.maybe_number("means")?,
+        }))
     },
 };
 
@@ -54,9 +67,10 @@ impl Rule for Projected {
     }
 
     fn describe(&self) -> String {
-        let Self { bound, share } = self;
+        let Self { bound, share, means } = self;
+        let about = means.map_or_else(String::new, |means| format!(", about means, asked for before ({means})"));
         format!(
-            "products projected to fractions of standard deviations, asked for first within ±{bound} ({share} of the budget)"
+            "products projected to fractions of standard deviations, asked for first within ±{bound} ({share} of the budget){about}"
         )
     }
 
@@ -70,12 +84,20 @@ impl Rule for Projected {
         Some(BudgetShare::OfBudget(self.share))
     }
 
+    fn means_share(&self) -> Option<BudgetShare> {
+        self.means.map(BudgetShare::OfBudget)
+    }
+
     fn deviations(&self, variances: &[f64], _: f64) -> Vec<f64> {
         variances.iter().map(|v| if *v > 0.0 { v.sqrt() } else { NEGATIVE }).collect()
     }
 
+    /// A ridge as large as the noise is for sums that were not moved to other means.
     fn readings(&self) -> &'static [StatisticsReading] {
-        &[StatisticsReading::Naive, StatisticsReading::Ridge]
+        match self.means {
+            None => &[StatisticsReading::Naive, StatisticsReading::Ridge],
+            Some(_) => &[StatisticsReading::Naive],
+        }
     }
 
     fn thresholds(&self, search: &SyntheticSearch) -> Result<[f64; 2], RunError> {
