@@ -209,7 +209,7 @@ fn the_supplement_of_paper_ii_has_the_stated_errors() {
     assert!(worst <= errors[4].0 && worst > 0.9 * errors[4].0, "{worst}");
 }
 
-/// A row of the paper's section 4: proposals of variance 0.01 are clipped now and then, those of variance 1 mostly.
+/// A row of the paper's section 4: proposals of variance 0.01 are clipped now and then, those of variance 1 nearly every second time.
 #[test]
 fn figure_1c_of_paper_ii_rises_with_the_proposals() {
     let text = bundled("paper2-fig1");
@@ -218,7 +218,7 @@ fn figure_1c_of_paper_ii_rises_with_the_proposals() {
     let drawn = Room::new("fig1c").drawn(&format!("{head}{}", &text[last..]));
     let shares = bounds(&drawn, 0, "b = 1000, N₀ = 100: √b/N₀ = 0.316");
     assert!(shares.windows(2).all(|two| two[0].0 <= two[1].0), "{shares:?}");
-    assert!(shares[3].0 > 1e-4 && shares[3].0 < 0.05 && shares[9].0 > 0.5, "{shares:?}");
+    assert!(shares[3].0 > 1e-4 && shares[3].0 < 0.05 && shares[9].0 > 0.4, "{shares:?}");
 }
 
 /// Golden values krrstrong-01, -04, -06 and krrweak-01, -03, -04. The paper, section 4.2: the weak adversary's bounds are
