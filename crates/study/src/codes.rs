@@ -189,9 +189,10 @@ mod tests {
     #[test]
     fn every_code_of_a_study_has_its_paragraph() {
         let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut folders: Vec<_> = ["src", "src/typed", "src/curves", "src/histogram", "../inference/src/describe"]
-            .map(|f| here.join(f))
-            .into();
+        let mut folders: Vec<_> =
+            ["src", "src/typed", "src/forecast", "src/curves", "src/histogram", "../inference/src/describe"]
+                .map(|f| here.join(f))
+                .into();
         let mut sources = String::new();
         while let Some(folder) = folders.pop() {
             for file in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
