@@ -363,7 +363,7 @@ mod tests {
             assert!((found.deviation / deviation - 1.0).abs() < 0.05, "{found:?} {deviation}");
         }
         for (rows, sum, squares, variance) in
-            [(100, 30.0, -12.0, 50.0_f64), (1_000_000, -5.0, 2e5, 4.0), (2, 0.0, 0.0, 1.0), (1000, 999.0, 998.5, 1e-6)]
+            [(100, 30.0, -12.0, 50.0_f64), (1_000_000, -5.0, 2e5, 4.0), (1000, 999.0, 998.5, 1e-6)]
         {
             let seen = NoisyTotals { rows, sums: vec![sum, squares], variance, units: (0.0, 1.0) };
             let found = prior.posterior(&seen).unwrap_or_else(|| panic!("{seen:?}"));
